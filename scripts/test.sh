@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Builds both link modes and a sanitized build, runs every test that needs no GPU, and ends
+# with one line: N passed, N failed[, N skipped].
+#
+# usage: scripts/test.sh      again is quick: build folders are kept, and nothing is fetched
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$root"
+
+[ $# = 0 ] || die 2 "usage: scripts/test.sh (it takes no arguments)"
+
+reports=()     # what the tests left, counted at the end
+broken=0       # builds that failed: each counts as a failed test
+
+# build DIR OPTION...
+build() {
+    local dir=$1
+    say "building $dir"
+    rm -f "$dir/meson-logs/testlog.json"
+    if configure "$@" && compile "$dir"; then
+        return 0
+    fi
+    broken=$((broken + 1))
+    return 1
+}
+
+# Its report says what failed, so its exit code is not needed; the end of the log is shown.
+meson_test() {
+    local dir=$1
+    say "testing $dir"
+    meson test -C "$dir" --no-rebuild --print-errorlogs --quiet >&2 || true
+    reports+=("$dir/meson-logs/testlog.json")
+}
+
+# The tests of the command line, on the executables of one build folder.
+python_tests() {
+    local dir=$1 python code=0
+    [ -n "$(find tests -name 'test_*.py' -print -quit)" ] || return 0
+    python=$(pytest_python)
+    say "python tests on $dir"
+    rm -f "$dir/pytest.xml"
+    RUNG_BUILD=$root/$dir "$python" -m pytest -q -p no:cacheprovider tests \
+        --junitxml "$dir/pytest.xml" >&2 || code=$?
+    [ $code = 5 ] || reports+=("$dir/pytest.xml") # 5: nothing was collected
+}
+
+need "${build_packages[@]}" libcmocka-dev python3-pytest
+want_optional_packages
+cuda=disabled
+if use_toolkit; then
+    cuda=enabled
+else
+    say "no nvcc 12.4 or newer: the CUDA kernels are not compiled (scripts/quickstart.sh --cuda installs one)"
+fi
+
+# A sanitizer that only prints would let a fault pass.
+export ASAN_OPTIONS=abort_on_error=1
+export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
+export PYTHONDONTWRITEBYTECODE=1
+
+if build build-test -Dlink=both -Dcuda=$cuda -Dwerror=true; then
+    meson_test build-test
+    python_tests build-test
+fi
+if build build-asan -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dwerror=true; then
+    meson_test build-asan
+fi
+
+read -r passed failed skipped < <(scripts/count_tests.py "${reports[@]}")
+failed=$((failed + broken))
+summary="$passed passed, $failed failed"
+[ "$skipped" = 0 ] || summary+=", $skipped skipped"
+echo "$summary"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
