@@ -26,6 +26,7 @@ enum rung_fault {
     RUNG_FAULT_UNWRITTEN,     /* output elements were left as they were poisoned */
     RUNG_FAULT_NAN,
     RUNG_FAULT_WRONG_VALUE,
+    RUNG_FAULT_CAUGHT,        /* a checking device caught a race, a bad access, a barrier */
     RUNG_FAULT_DEVICE         /* the launch or the kernel failed */
 };
 

@@ -101,7 +101,7 @@ enum rung_status rung_device_open(const char *spec, bool want_time, struct rung_
                                   char *why, size_t why_cap, struct rung_err *err);
 void rung_device_close(struct rung_device *dev);
 
-extern const struct rung_device_ops rung_device_cpu;
+extern const struct rung_device_ops rung_device_cpu, rung_device_emu;
 
 #ifdef __cplusplus
 }

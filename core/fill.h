@@ -15,10 +15,11 @@
 #define RUNG_HD
 #endif
 
-/* Both are quiet NaNs: a kernel that reads a guard, the padding of a row or its own
- * unwritten output carries NaN into its result and is seen. */
+/* Both are NaNs: a kernel that reads a guard, the padding of a row or its own unwritten
+ * output carries NaN into its result and is seen. The poison is a signalling NaN: arithmetic
+ * turns it quiet, so what still has these very bits was never written. */
 #define RUNG_CANARY_BITS 0x7fe1c0deu /* guards and row padding */
-#define RUNG_POISON_BITS 0xffd1ed01u /* outputs before a launch */
+#define RUNG_POISON_BITS 0xff91ed01u /* outputs before a launch */
 
 enum rung_fill_kind {
     RUNG_FILL_INTS,    /* whole numbers in [-range, range] */

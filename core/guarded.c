@@ -80,6 +80,6 @@ const char *rung_fault_name(enum rung_fault f)
 {
     static const char *const name[] = {"none",      "out of bounds", "padding written",
                                        "input changed", "unwritten", "nan",
-                                       "wrong value",   "device"};
+                                       "wrong value",   "caught",        "device"};
     return name[f];
 }

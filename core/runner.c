@@ -214,7 +214,7 @@ enum rung_status rung_session_verify(struct rung_session *s, enum rung_dataset d
     if (st)
         return st;
     if (launch_and_wait(s, set, &launch_err)) {
-        out->fault = RUNG_FAULT_DEVICE;
+        out->fault = launch_err.code == RUNG_E_WRONG ? RUNG_FAULT_CAUGHT : RUNG_FAULT_DEVICE;
         snprintf(out->what, sizeof out->what, "%.*s", (int)sizeof out->what - 1, launch_err.msg);
         return RUNG_OK;
     }
