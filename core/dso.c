@@ -5,11 +5,13 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Splits "rung-k3.cuda.so"; false if the name is not of that form. */
 static bool parse_name(const char *file, char id[128], char target[16])
@@ -36,6 +38,33 @@ static bool target_supported(const char *target)
     return false;
 }
 
+/* dlopen maps what the headers promise and dies of SIGBUS where a copy was cut short, so the
+ * promise is held against the file's size first. NULL, or what is wrong. */
+static const char *elf_fault(const char *path)
+{
+    const char *fault = NULL;
+    struct stat st;
+    Elf64_Ehdr h;
+    Elf64_Phdr ph;
+    FILE *f = fopen(path, "rb");
+
+    if (!f || fstat(fileno(f), &st))
+        fault = strerror(errno);
+    else if (fread(&h, sizeof h, 1, f) != 1)
+        fault = "file too short for an ELF header";
+    else if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64)
+        fault = "invalid ELF header";
+    else if (h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize > (uint64_t)st.st_size)
+        fault = "truncated: shorter than its ELF headers say";
+    for (int i = 0; !fault && i < h.e_phnum; i++)
+        if (fseek(f, (long)(h.e_phoff + (uint64_t)i * h.e_phentsize), SEEK_SET) ||
+            fread(&ph, sizeof ph, 1, f) != 1 || ph.p_offset + ph.p_filesz > (uint64_t)st.st_size)
+            fault = "truncated: shorter than its ELF headers say";
+    if (f)
+        fclose(f);
+    return fault;
+}
+
 static enum rung_status load(struct rung_registry *reg, const char *path, const char *id,
                              const char *target, struct rung_err *err)
 {
@@ -44,6 +73,9 @@ static enum rung_status load(struct rung_registry *reg, const char *path, const 
     if (!target_supported(target))
         return rung_registry_reject(reg, RUNG_LOAD_MISSING_CAPABILITY, path, err,
                                     "this build has no %s device", target);
+    const char *fault = elf_fault(path);
+    if (fault)
+        return rung_registry_reject(reg, RUNG_LOAD_CANNOT_OPEN, path, err, "%s", fault);
     void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!so)
         return rung_registry_reject(reg, RUNG_LOAD_CANNOT_OPEN, path, err, "%s", dlerror());

@@ -50,9 +50,10 @@ def test_not_elf(rung, tmp_path):
 
 def test_truncated(rung, source, tmp_path):
     so = build(source, tmp_path)
-    so.write_bytes(so.read_bytes()[:600])
+    so.write_bytes(so.read_bytes()[:9000])
     r = rejected(rung("list", "--json", "--plugin-path", tmp_path))["rung-bad.cpu.so"]
     assert r["outcome"] == "cannot open"
+    assert "truncated" in r["why"]
 
 
 def test_missing_dependency(rung, source, tmp_path):

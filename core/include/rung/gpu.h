@@ -29,6 +29,7 @@
 
 /* Loops that must be unrolled for the kernel to be what it says. */
 #define RUNG_UNROLL _Pragma("unroll")
+#define RUNG_UNROLL_BY(n) _Pragma(RUNG_STRING(unroll n))
 
 /* Asynchronous copy of 16 or 4 bytes from global to shared memory, both aligned to the
  * size. The destination may be read after rung_cp_async_wait<N>() and a barrier. With
