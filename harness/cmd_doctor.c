@@ -45,11 +45,10 @@ static void library(struct doctor *d, const char *what, const char *const *names
                     const char *without)
 {
     for (size_t i = 0; names[i]; i++) {
-        void *so = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-        if (!so)
+        /* Not closed again: some of these leave memory and threads behind. */
+        if (!dlopen(names[i], RTLD_LAZY | RTLD_LOCAL))
             continue;
         say(d, GOOD, what, "%s loads", names[i]);
-        dlclose(so);
         return;
     }
     say(d, NOTE, what, "%s does not load: %s", names[0], without);

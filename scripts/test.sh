@@ -34,16 +34,15 @@ meson_test() {
     reports+=("$dir/meson-logs/testlog.json")
 }
 
-# The tests of the command line, on the executables of one build folder.
+# The tests of the command line and of the scripts, on one executable.
 python_tests() {
-    local dir=$1 python code=0
-    [ -n "$(find tests -name 'test_*.py' -print -quit)" ] || return 0
-    python=$(pytest_python)
-    say "python tests on $dir"
-    rm -f "$dir/pytest.xml"
-    RUNG_BUILD=$root/$dir "$python" -m pytest -q -p no:cacheprovider tests \
-        --junitxml "$dir/pytest.xml" >&2 || code=$?
-    [ $code = 5 ] || reports+=("$dir/pytest.xml") # 5: nothing was collected
+    local exe=$1 report=$1.pytest.xml code=0
+    say "python tests on $exe"
+    rm -f "$report"
+    RUNG=$root/$exe "$(pytest_python)" -m pytest -q -p no:cacheprovider tests \
+        --junitxml "$report" >"$report.log" 2>&1 || code=$?
+    [ $code = 0 ] || tail -n 60 "$report.log" >&2
+    reports+=("$report")
 }
 
 need "${build_packages[@]}" libcmocka-dev python3-pytest
@@ -56,16 +55,18 @@ else
 fi
 
 # A sanitizer that only prints would let a fault pass.
-export ASAN_OPTIONS=abort_on_error=1
+export ASAN_OPTIONS=abort_on_error=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 export PYTHONDONTWRITEBYTECODE=1
 
 if build build-test -Dlink=both -Dcuda=$cuda -Dwerror=true; then
     meson_test build-test
-    python_tests build-test
+    python_tests build-test/rung
+    python_tests build-test/modules/rung
 fi
 if build build-asan -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dwerror=true; then
     meson_test build-asan
+    python_tests build-asan/rung
 fi
 
 read -r passed failed skipped < <(scripts/count_tests.py "${reports[@]}")

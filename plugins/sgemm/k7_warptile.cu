@@ -59,15 +59,18 @@ __device__ __forceinline__ float4 load_if(const float *at, int valid)
 }
 
 template <class T, bool VEC>
-__global__ void __launch_bounds__(T::THREADS, T::BLOCKS) sgemm_k7(sgemm_args p)
+__global__ void __launch_bounds__(T::THREADS, VEC ? T::BLOCKS : 1) sgemm_k7(sgemm_args p)
 {
     __shared__ __align__(16) stage<T> s[2];
+    __shared__ int2 corner[T::THREADS]; /* kept here while the loop needs every register */
     int tile_m, tile_n, lm, ln;
     sgemm_tile((p.m + T::BM - 1) / T::BM, (p.n + T::BN - 1) / T::BN, 8, &tile_m, &tile_n);
     lane_map<T>(threadIdx.x % 32, &lm, &ln);
     const int row0 = tile_m * T::BM, col0 = tile_n * T::BN, warp = threadIdx.x / 32;
     const int fm = warp / T::WARPS_N * T::WM + lm * 4; /* first row of this thread's patch */
     const int fn = warp % T::WARPS_N * T::WN + ln * 4;
+
+    corner[threadIdx.x] = make_int2(row0 + fm, col0 + fn);
 
     /* What this thread copies: four k of rows am + i * A_STEP, four columns of k bk + i * B_STEP. */
     const int am = threadIdx.x / (T::BK / 4), ak = threadIdx.x % (T::BK / 4) * 4;
@@ -77,6 +80,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) sgemm_k7(sgemm_args p)
     for (int i = 0; i < T::A_COPIES; i++)
         a[i] = p.a + min(row0 + am + i * T::A_STEP, p.m - 1) * p.lda + ak;
     const float *b = p.b + bk * p.ldb + (VEC ? min(col0 + bn, p.n - 4) : col0 + bn);
+    const int64_t b_step = T::B_STEP * p.ldb;
     float4 na[T::A_COPIES];
 
     const auto turn_a = [&](stage<T> &to) {
@@ -151,8 +155,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) sgemm_k7(sgemm_args p)
             }
             RUNG_UNROLL
             for (int i = 0; i < T::B_COPIES; i++)
-                copy_b(&s[now ^ 1].b[bk + i * T::B_STEP][bn], b + i * T::B_STEP * p.ldb, true);
-            b += T::BK * p.ldb;
+                copy_b(&s[now ^ 1].b[bk + i * T::B_STEP][bn], b, true), b += b_step;
             rung_cp_async_commit();
         }
         RUNG_UNROLL
@@ -174,14 +177,15 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) sgemm_k7(sgemm_args p)
         }
     }
 
+    const int2 at = corner[threadIdx.x];
     RUNG_UNROLL
     for (int i = 0; i < T::TM; i++) {
-        const int row = row0 + fm + i / 4 * 4 * T::LM + i % 4;
+        const int row = at.x + i / 4 * 4 * T::LM + i % 4;
         if (row >= p.m)
             continue;
         RUNG_UNROLL
         for (int q = 0; q < T::QN; q++)
-            sgemm_store4<VEC>(p, row, col0 + fn + q * 4 * T::LN, &sum[i][4 * q]);
+            sgemm_store4<VEC>(p, row, at.y + q * 4 * T::LN, &sum[i][4 * q]);
     }
 }
 

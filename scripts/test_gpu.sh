@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# The tests that need a GPU, on what is built: every kernel against its reference in each link
+# mode, the cuda device, then compute-sanitizer's memcheck and racecheck, whose summaries are
+# counted, since their exit code is 0 either way.
+#
+# usage: scripts/test_gpu.sh [BUILD] [OUT]
+#   BUILD  a build folder made with -Dlink=both (build)
+#   OUT    where logs and results go (BUILD/gpu)
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+build=${1:-$root/build}
+out=${2:-$build/gpu}
+mkdir -p "$out"
+passed=0
+failed=0
+
+# verdict NAME OK: one line, counted.
+verdict() {
+    if [ "$2" = 0 ]; then
+        passed=$((passed + 1))
+        say "ok      $1"
+    else
+        failed=$((failed + 1))
+        say "FAILED  $1 (see $out)"
+    fi
+}
+
+# run NAME COMMAND...: its output goes to OUT/NAME.txt.
+run() {
+    local name=$1 code=0
+    shift
+    "$@" >"$out/$name.txt" 2>"$out/$name.err" || code=$?
+    verdict "$name: ${*##*/}" $code
+}
+
+# sanitize NAME TOOL PATTERN COMMAND...: passes if a summary is there, and it says nothing else.
+sanitize() {
+    local name=$1 tool=$2 pattern=$3 code=0
+    shift 3
+    compute-sanitizer --tool "$tool" "$@" >"$out/$name.txt" 2>&1 || code=$?
+    [ $code = 0 ] && grep -Eq "$pattern" "$out/$name.txt" || code=1
+    verdict "$name: $(grep -E 'SUMMARY' "$out/$name.txt" || echo 'no summary')" $code
+}
+clean_mem='ERROR SUMMARY: 0 errors$'
+clean_race='RACECHECK SUMMARY: 0 hazards displayed \(0 errors, 0 warnings\)'
+
+has_gpu || die 1 "nvidia-smi lists no GPU on this machine"
+[ -x "$build/rung" ] || die 2 "$build/rung is not there: build first (meson setup build -Dlink=both)"
+
+for exe in "$build/rung" "$build/modules/rung"; do
+    [ -x "$exe" ] || continue
+    mode=bundled
+    [ "$exe" = "$build/rung" ] || mode=modules
+    run "check-$mode" "$exe" check --device cuda --quiet
+    run "run-k7-$mode" "$exe" run k7 4096 5
+done
+if [ -x "$build/tests/test_device" ]; then
+    run device "$build/tests/test_device" cuda
+fi
+if have compute-sanitizer; then
+    # Racecheck is slow: shapes with every kind of edge, but small.
+    small=64x64x64,129x127x33,132x260x20,300x130x1,1x300x65
+    for family in $("$build/rung" list --json | python3 -c '
+import json, sys
+print(*sorted({k["family"] for k in json.load(sys.stdin)["kernels"] if k["target"] == "cuda"}))'); do
+        check=("$build/rung" check --family "$family" --device cuda --quiet)
+        sanitize "memcheck-$family" memcheck "$clean_mem" "${check[@]}"
+        [ "$family" != sgemm ] || check+=(--shapes "$small")
+        sanitize "racecheck-$family" racecheck "$clean_race" "${check[@]}"
+    done
+else
+    verdict "compute-sanitizer is not installed" 1
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
