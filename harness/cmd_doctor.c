@@ -103,7 +103,7 @@ static void clocks(struct doctor *d, const struct rung_device_info *info)
         s.ecc == 1 ? "on" : s.ecc == 0 ? "off: bandwidth compares only with cards that have it off"
                                        : "unknown");
     say(d, s.mig == 1 ? NOTE : GOOD, "MIG", "%s",
-        s.mig == 1 ? "on: this is a slice of a GPU, its ceilings are not the card's" : "off");
+        s.mig == 1 ? "on: this may be a slice of the GPU, whose ceilings are not the card's" : "off");
     say(d, s.persistence == 0 ? NOTE : GOOD, "persistence", "%s",
         s.persistence == 1 ? "on" : s.persistence == 0 ? "off: the first call of a process is slower"
                                                        : "unknown");

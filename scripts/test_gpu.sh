@@ -56,6 +56,12 @@ for exe in "$build/rung" "$build/modules/rung"; do
     run "check-$mode" "$exe" check --device cuda --quiet
     run "run-k7-$mode" "$exe" run k7 4096 5
 done
+if [ -e "$build/tests/rung-badlaunch.cuda.so" ]; then
+    code=0
+    RUNG_PLUGIN_PATH=$build/tests "$build/modules/rung" run badlaunch 64 >"$out/badlaunch.txt" 2>&1 || code=$?
+    [ $code = 1 ] && grep -q 'invalid' "$out/badlaunch.txt" || code=2
+    verdict "an invalid launch in a module is seen by the core" $((code - 1))
+fi
 if [ -x "$build/tests/test_device" ]; then
     run device "$build/tests/test_device" cuda
 fi

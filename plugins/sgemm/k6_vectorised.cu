@@ -1,20 +1,21 @@
 /*
- * k6: k5 with 128-bit accesses, and A transposed on its way into shared memory.
+ * k6: k5 with 128-bit accesses, A transposed on its way into shared memory, and the next tile
+ * fetched while this one is multiplied.
  *
  * k5 spends 16 shared loads on 64 FMAs. Four neighbouring words fit one 128-bit load: with a
  * thread's patch made of 4x4 quads, a k-step takes 2 loads for its 8 elements of A and 2 for B.
  * For A that works only if the 8 lie along memory, so A is stored transposed: as[k][row].
- * Copies from global memory and the stores of C move 128 bits too.
+ * Copies from global memory and the stores of C move 128 bits too. So few instructions leave
+ * registers free to hold the next tile: it is on its way from global memory during the 16 k-steps.
  *
  * Block: 128x128 of C, 16 deep, 256 threads as 16x16; a thread owns rows 4ty..4ty+3 and 64 on,
- * columns likewise. 128 registers a thread, so that two blocks share an SM: one multiplies while
- * the other fetches.
+ * columns likewise. About 135 registers a thread, one block an SM.
  * Ledger per FMA: shared loads 2/64 with distinct words (B), 2/64 broadcast (A); global loads
  * 2/512. Requests of a warp for its 2048 FMAs in one k: 4 shared loads + 4/16 global + (8 + 2)/16
  * stores. Bytes requested per output: 8K/128 + 4.
  *
- * Rows of A and columns of B past an edge are not skipped but clamped to the last one: what they
- * compute is never stored. Only the last k need zeros, in both tiles.
+ * Rows of A past an edge are not skipped but clamped to the last one: what they compute is never
+ * stored. Columns of B past an edge, and k past the last, are zeros.
  */
 #include "sgemm.cuh"
 
@@ -33,7 +34,7 @@ template <bool VEC> __device__ __forceinline__ float4 load4(const float *at, int
                        valid > 2 ? at[2] : 0.0f, valid > 3 ? at[3] : 0.0f);
 }
 
-template <bool VEC> __global__ void __launch_bounds__(THREADS, 2) sgemm_k6(sgemm_args p)
+template <bool VEC> __global__ void __launch_bounds__(THREADS) sgemm_k6(sgemm_args p)
 {
     __shared__ __align__(16) float as[BK][LDA_S], bs[BK][BN];
     int tile_m, tile_n;
@@ -41,45 +42,54 @@ template <bool VEC> __global__ void __launch_bounds__(THREADS, 2) sgemm_k6(sgemm
     const int row0 = tile_m * BM, col0 = tile_n * BN;
     const int tx = threadIdx.x % SIDE, ty = threadIdx.x / SIDE;
 
-    /* This thread copies four k of rows am and am + 64 of A, four columns of rows bk and
-     * bk + 8 of B. */
+    /* This thread copies four k of rows am and am + 64 of A, four columns of k bk and bk + 8
+     * of B. */
     const int am = threadIdx.x / 4, ak = threadIdx.x % 4 * 4;
     const int bk = threadIdx.x / 32, bn = threadIdx.x % 32 * 4;
     const int b_valid = min(4, p.n - (col0 + bn));
     const float *a0 = p.a + min(row0 + am, p.m - 1) * p.lda + ak;
     const float *a1 = p.a + min(row0 + am + BM / 2, p.m - 1) * p.lda + ak;
-    const float *b0 = p.b + bk * p.ldb + col0 + bn;
+    const float *b = p.b + bk * p.ldb + col0 + bn;
+    const int64_t b_step = BK / 2 * p.ldb;
+    float4 na[2], nb[2];
     float sum[TM][TN] = {};
 
+    const auto fetch = [&](int k0) {
+        na[0] = load4<VEC>(a0 + k0, p.k - k0 - ak);
+        na[1] = load4<VEC>(a1 + k0, p.k - k0 - ak);
+        RUNG_UNROLL
+        for (int h = 0; h < 2; h++, b += b_step)
+            nb[h] = load4<VEC>(b, k0 + bk + h * BK / 2 < p.k ? b_valid : 0);
+    };
+
+    fetch(0);
     for (int k0 = 0; k0 < p.k; k0 += BK) {
-        const float4 na[2] = {load4<VEC>(a0 + k0, p.k - k0 - ak),
-                              load4<VEC>(a1 + k0, p.k - k0 - ak)};
         RUNG_UNROLL
         for (int h = 0; h < 2; h++) {
-            const int m = am + h * BM / 2, k = bk + h * BK / 2;
+            const int m = am + h * BM / 2;
             as[ak + 0][m] = na[h].x;
             as[ak + 1][m] = na[h].y;
             as[ak + 2][m] = na[h].z;
             as[ak + 3][m] = na[h].w;
-            *reinterpret_cast<float4 *>(&bs[k][bn]) =
-                load4<VEC>(b0 + (k0 + h * BK / 2) * p.ldb, k0 + k < p.k ? b_valid : 0);
+            *reinterpret_cast<float4 *>(&bs[bk + h * BK / 2][bn]) = nb[h];
         }
         __syncthreads();
+        fetch(k0 + BK);
         RUNG_UNROLL
         for (int k = 0; k < BK; k++) {
-            float a[TM], b[TN];
+            float fa[TM], fb[TN];
             RUNG_UNROLL
             for (int h = 0; h < 2; h++) {
-                *reinterpret_cast<float4 *>(&a[4 * h]) =
+                *reinterpret_cast<float4 *>(&fa[4 * h]) =
                     *reinterpret_cast<const float4 *>(&as[k][h * BM / 2 + ty * 4]);
-                *reinterpret_cast<float4 *>(&b[4 * h]) =
+                *reinterpret_cast<float4 *>(&fb[4 * h]) =
                     *reinterpret_cast<const float4 *>(&bs[k][h * BN / 2 + tx * 4]);
             }
             RUNG_UNROLL
             for (int i = 0; i < TM; i++)
                 RUNG_UNROLL
                 for (int j = 0; j < TN; j++)
-                    sum[i][j] += a[i] * b[j];
+                    sum[i][j] += fa[i] * fb[j];
         }
         __syncthreads();
     }
@@ -87,7 +97,8 @@ template <bool VEC> __global__ void __launch_bounds__(THREADS, 2) sgemm_k6(sgemm
     for (int i = 0; i < TM; i++)
         RUNG_UNROLL
         for (int h = 0; h < 2; h++) {
-            const int row = row0 + i / 4 * (BM / 2) + ty * 4 + i % 4, col = col0 + h * (BN / 2) + tx * 4;
+            const int row = row0 + i / 4 * (BM / 2) + ty * 4 + i % 4;
+            const int col = col0 + h * (BN / 2) + tx * 4;
             if (row < p.m)
                 sgemm_store4<VEC>(p, row, col, &sum[i][4 * h]);
         }
@@ -126,8 +137,8 @@ RUNG_PLUGIN(k6) = {
     .family = "sgemm",
     .title = "128-bit accesses",
     .summary = "8x8 outputs a thread, 128x128x16 tiles, 128-bit loads and stores, A transposed",
-    .notes = "Against k5: 4 shared loads for 64 FMAs instead of 16, since four words move at once. "
-             "Buys issue slots for the multiplier.",
+    .notes = "Against k5: 4 shared loads for 64 FMAs instead of 16, since four words move at once, "
+             "and the next tile waits in registers. Buys issue slots for the multiplier.",
     .target = RUNG_TARGET_NAME,
     .build = RUNG_BUILD_FACTS,
     .traits = RUNG_TRAIT_DETERMINISTIC | RUNG_TRAIT_GRAPH_CAPTURABLE,

@@ -1,20 +1,20 @@
 /*
  * k7: warp tiles, with the next tile and the next operands always under way.
  *
- * In k6 a warp's 32 patches lie in 2 rows of 16: each k-step it reads 2 + 16 quads of A and B.
- * Here a warp owns a compact tile (64x32) and needs 8 + 4 for the same work, and three waits are
- * taken out of the way of the multiplier:
+ * In k6 a warp's 32 patches lie in 2 rows of 16: each k-step it reads 2 + 16 quads of A and B for
+ * 2048 FMAs. Here a warp owns a compact tile of 128x32, 16x8 outputs a thread, and reads 32 + 8
+ * for 4096; and three waits are taken out of the way of the multiplier:
  *   - two stages of shared memory: while one is used, B of the next tile is copied by cp.async,
  *     past the registers, and A is fetched, turned and stored. One barrier a tile.
  *   - two sets of fragments: a k-step multiplies what the step before has loaded.
  *   - lanes in Z order: lanes 1 and 2 apart share an address, which a 128-bit load serves at once.
  * alpha multiplies every sum even when it is 1: the product may go to another register than the
- * sum, which leaves the compiler free to place the 64 sums where their reads do not
+ * sum, which leaves the compiler free to place the 128 sums where their reads do not
  * collide in the register banks.
  *
- * Ledger, 8x8 a thread, per k of a warp: 4 shared loads for 64 FMAs a thread, 94% FMA; the
- * copies add (2 LDG + 8 STS + 2 LDGSTS) / 16. Global loads 2/512 per FMA. Bytes requested per
- * output: 8K/128 + 4.
+ * Ledger of the large tiling, per k of a warp: 6 shared loads for 128 FMAs a thread, 95.5% FMA;
+ * the copies add (LDG + 4 STS + 2 LDGSTS) / 8. Global loads 3/1024 per FMA. Bytes requested per
+ * output: 4K/256 + 4K/128 + 4.
  *
  * Edges: rows and columns past M and N are clamped, not skipped: what they compute is never
  * stored. A last partial tile of K is taken FIRST, with zeros where there is no k, so that
@@ -37,8 +37,9 @@ template <int BM_, int BN_, int BK_, int LM_, int LN_, int QM_, int QN_, int BLO
     static_assert(LM * LN == 32 && BM % WM == 0 && BN % WN == 0 && BK % 2 == 0, "");
     static_assert(A_STEP * A_COPIES == BM && B_STEP * B_COPIES == BK, "");
 };
-using large = tiling<128, 128, 16, 8, 4, 2, 2, 2>; /* 256 threads, 64x32 a warp */
-using small = tiling<64, 64, 16, 4, 8, 2, 1, 4>;   /* 128 threads, 32x32 a warp: more blocks */
+using large = tiling<128, 256, 8, 8, 4, 4, 2, 1>;  /* 256 threads, 128x32 a warp */
+using medium = tiling<128, 128, 8, 4, 8, 4, 2, 2>; /* 128 threads, 64x64 a warp */
+using small = tiling<64, 64, 16, 4, 8, 2, 1, 4>;   /* 128 threads, 32x32 a warp */
 
 template <class T> struct stage {
     float a[T::BK][T::LDA_S], b[T::BK][T::BN];
@@ -200,35 +201,42 @@ enum rung_status start(const sgemm_args &p, const struct rung_set *set, void *st
                        dim3(T::THREADS), 0, stream, p);
 }
 
-/* Large tiles reuse more, small ones are more: large where they fill the SMs. */
+template <class T> int64_t tiles(const sgemm_args &p)
+{
+    return static_cast<int64_t>(rung_blocks(p.m, T::BM)) * rung_blocks(p.n, T::BN);
+}
+
+/* Large tiles reuse more, small ones are more: the largest that keeps the SMs busy. */
 enum rung_status launch(void *state, const struct rung_set *set, void *stream)
 {
     const struct rung_case *c = static_cast<const struct rung_case *>(state);
     const sgemm_args p = sgemm_unpack(state, set);
-    const int64_t tiles = static_cast<int64_t>(rung_blocks(p.m, large::BM)) *
-                          rung_blocks(p.n, large::BN);
-    const bool fills = tiles >= (c->sm_count ? c->sm_count : 4);
-    return fills ? start<large>(p, set, stream) : start<small>(p, set, stream);
+    const int64_t sms = c->sm_count ? c->sm_count : 4;
+    if (tiles<large>(p) >= 2 * sms)
+        return start<large>(p, set, stream);
+    return tiles<medium>(p) >= sms ? start<medium>(p, set, stream) : start<small>(p, set, stream);
 }
 
 void cost(const struct rung_case *c, struct rung_cost *out)
 {
     using T = large;
     sgemm_cost(c, out);
+    const double k = static_cast<double>(c->dim[2]);
     const double copies = 5.0 * T::A_COPIES + T::B_COPIES; /* LDG and 4 STS of A, LDGSTS of B */
-    out->ledger.gmem_bytes_per_output = 8.0 * static_cast<double>(c->dim[2]) / T::BM + 4.0;
+    out->ledger.gmem_bytes_per_output = 4.0 * k / T::BM + 4.0 * k / T::BN + 4.0;
     out->ledger.requests_per_fma =
         (T::QM + T::QN + copies / T::BK) / (32.0 * T::TM * T::TN);
     out->ledger.smem_loads_per_fma = static_cast<double>(T::QN) / (T::TM * T::TN);
     out->ledger.smem_broadcasts_per_fma = static_cast<double>(T::QM) / (T::TM * T::TN);
-    out->ledger.gmem_loads_per_fma = 2.0 / (4.0 * T::BM);
+    out->ledger.gmem_loads_per_fma =
+        static_cast<double>(T::A_COPIES + T::B_COPIES) / (T::BK * T::TM * T::TN);
 }
 
 const struct rung_entry entries[] = {{"sgemm_k7", RUNG_KERNEL_ADDRESS((sgemm_k7<large, true>))}};
 const struct rung_limit limits[] = {
     {"shape", "any M, N, K below 2^31, any stride and offset"},
     {"128-bit path", "needs operands on 16 bytes, leading dimensions and N of 4n, else scalar"},
-    {"tiles", "128x128 where they fill the SMs, else 64x64"}};
+    {"tiles", "128x256 for two waves of them or more, 128x128 for one, else 64x64"}};
 
 } // namespace
 
@@ -238,7 +246,7 @@ RUNG_PLUGIN(k7) = {
     .id = "k7",
     .family = "sgemm",
     .title = "warp tiles, double-buffered",
-    .summary = "64x32 a warp, cp.async into two stages, fragments loaded a step ahead",
+    .summary = "128x32 a warp, cp.async into two stages, fragments loaded a step ahead",
     .notes = "Against k6: compact warp tiles need fewer words from shared memory, and fetching the "
              "next tile and the next operands overlaps the multiplication. Buys the waits.",
     .target = RUNG_TARGET_NAME,
