@@ -21,9 +21,12 @@ static struct rung_device *open_for(const struct rung_options *o, const struct r
 
 static const char *trait_names(const struct rung_plugin *p, char out[128])
 {
-    snprintf(out, 128, "%s%s%s", p->traits & RUNG_TRAIT_DETERMINISTIC ? "deterministic " : "",
-             p->traits & RUNG_TRAIT_GRAPH_CAPTURABLE ? "graph-capturable " : "",
-             p->traits & RUNG_TRAIT_LIBRARY_CALL ? "library-call " : "");
+    static const char *const name[] = {"deterministic", "graph-capturable", "library-call"};
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < 3; i++)
+        if (p->traits >> i & 1)
+            used += (size_t)snprintf(out + used, 128 - used, "%s%s", used ? " " : "", name[i]);
     return out;
 }
 

@@ -34,12 +34,12 @@ meson_test() {
     reports+=("$dir/meson-logs/testlog.json")
 }
 
-# The tests of the command line and of the scripts, on one executable.
+# python_tests FOLDER EXE: the tests in FOLDER, on one executable.
 python_tests() {
-    local exe=$1 report=$1.pytest.xml code=0
-    say "python tests on $exe"
+    local folder=$1 exe=$2 report=$2.${1##*/}.xml code=0
+    say "$folder on $exe"
     rm -f "$report"
-    RUNG=$root/$exe "$(pytest_python)" -m pytest -q -p no:cacheprovider tests \
+    RUNG=$root/$exe "$(pytest_python)" -m pytest -q -p no:cacheprovider "$folder" \
         --junitxml "$report" >"$report.log" 2>&1 || code=$?
     [ $code = 0 ] || tail -n 60 "$report.log" >&2
     reports+=("$report")
@@ -61,12 +61,13 @@ export PYTHONDONTWRITEBYTECODE=1
 
 if build build-test -Dlink=both -Dcuda=$cuda -Dwerror=true; then
     meson_test build-test
-    python_tests build-test/rung
-    python_tests build-test/modules/rung
+    python_tests tests/cli build-test/rung
+    python_tests tests/cli build-test/modules/rung
+    python_tests tests/scripts build-test/rung
 fi
 if build build-asan -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dwerror=true; then
     meson_test build-asan
-    python_tests build-asan/rung
+    python_tests tests/cli build-asan/rung
 fi
 
 read -r passed failed skipped < <(scripts/count_tests.py "${reports[@]}")
