@@ -98,7 +98,8 @@ static void add_json(struct ladder *l, const struct cell *x, const char *label, 
         rung_json_text(e, key, value);
 }
 
-static void add_text(struct rung_table *t, const struct cell *x, bool has_ref, bool is_ref)
+static void add_text(struct rung_table *t, const struct cell *x, bool has_ref, bool is_ref,
+                     bool tera)
 {
     const struct rung_series *s = &x->series;
     const double ms = rung_median(s->ms, s->n);
@@ -108,7 +109,7 @@ static void add_text(struct rung_table *t, const struct cell *x, bool has_ref, b
     rung_table_cell(t, "%s", x->plugin->title);
     if (s->n) {
         rung_table_cell(t, "%.4f", ms);
-        rung_table_cell(t, "%.2f", x->cost.flops / ms * 1e-9);
+        rung_table_cell(t, "%.2f", x->cost.flops / ms * (tera ? 1e-9 : 1e-6));
     } else {
         rung_table_cell(t, "—");
         rung_table_cell(t, "—");
@@ -144,8 +145,9 @@ static void print_notes(const struct cell *cell, size_t n)
 static void report(struct ladder *l, const struct cell *cell, size_t n, const char *label,
                    bool has_ref)
 {
-    static const char *const heading[] = {"kernel", "title", ">ms", ">TFLOP/s",
-                                          ">of reference", "95% interval", "verified"};
+    const bool tera = !strcmp(l->dev->ops->kind, "cuda");
+    const char *const heading[] = {"kernel", "title", ">ms", tera ? ">TFLOP/s" : ">GFLOP/s",
+                                   ">of reference", "95% interval", "verified"};
     if (l->o->json) {
         for (size_t i = 0; i < n; i++)
             add_json(l, &cell[i], label, has_ref, i == 0);
@@ -154,7 +156,7 @@ static void report(struct ladder *l, const struct cell *cell, size_t n, const ch
     struct rung_table *t = rung_table_create(heading, 7);
     printf("\n%s %s, %d rounds\n", l->plan->family->name, label, l->rounds);
     for (size_t i = 0; i < n; i++)
-        add_text(t, &cell[i], has_ref, i == 0);
+        add_text(t, &cell[i], has_ref, i == 0, tera);
     rung_table_print(t);
     rung_table_destroy(t);
     print_notes(cell, n);

@@ -80,7 +80,7 @@ static void print_text(const struct rung_plugin *p, const struct rung_device *de
         printf("time       —  (the %s device has no time)\n", dev->info.kind);
     else if (!v->fault)
         printf("time       %.6g ms median, %.6g ms least of %d\n"
-               "rate       %.2f TFLOP/s, %.1f GB/s of algorithmic bytes\n",
+               "rate       %.4g TFLOP/s, %.1f GB/s of algorithmic bytes\n",
                median, rung_minimum(ms, (size_t)reps), reps, cost->flops / median * 1e-9,
                cost->bytes / median * 1e-6);
     for (size_t i = 0; rung_session_note(s, i, &key, &value); i++)
