@@ -9,7 +9,7 @@
 #define MAX_NOTES 16
 
 struct note {
-    char key[48], value[200];
+    char key[48], value[480];
 };
 
 struct rung_session {

@@ -9,7 +9,7 @@
 
 /* plugins/TEMPLATE.cu and the headers, embedded by the build. */
 extern const char rung_template_cu[], rung_template_meson[], rung_header_plugin[],
-    rung_header_gpu[];
+    rung_header_gpu[], rung_header_emu[];
 
 static enum rung_status write_file(const char *dir, const char *name, const char *text,
                                    const char *id, struct rung_err *err)
@@ -76,7 +76,8 @@ int cmd_new(const struct rung_options *o)
         write_file(id, source, rung_template_cu, id, &err) ||
         write_file(id, "meson.build", rung_template_meson, id, &err) ||
         write_file(headers, "plugin.h", rung_header_plugin, "mykernel", &err) ||
-        write_file(headers, "gpu.h", rung_header_gpu, "mykernel", &err))
+        write_file(headers, "gpu.h", rung_header_gpu, "mykernel", &err) ||
+        write_file(headers, "emu.h", rung_header_emu, "mykernel", &err))
         return rung_die(&err);
     printf("wrote %s/: edit %s/%s, then\n\n"
            "  cd %s && meson setup build && ninja -C build\n"
