@@ -82,6 +82,10 @@ struct rung_device_ops {
      * NULL where that means nothing. */
     void (*guard)(struct rung_device *dev, void *ptr, size_t bytes, bool forbidden);
     void (*name_region)(struct rung_device *dev, void *ptr, size_t bytes, const char *name);
+    /* Orders in which a checking device can run threads, and the choice of one; a result
+     * that depends on it is wrong. 0 where the device alone decides. */
+    int n_orders;
+    void (*set_order)(struct rung_device *dev, int order);
 };
 
 struct rung_device {

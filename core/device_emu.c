@@ -8,6 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A kernel that takes longer between two barriers hangs. RUNG_EMU_TIMEOUT sets another. */
+static double emu_timeout(void)
+{
+    const char *asked = getenv("RUNG_EMU_TIMEOUT");
+    const double s = asked ? strtod(asked, NULL) : 0.0;
+    return s > 0.0 ? s : 120.0;
+}
+
+static void emu_set_order(struct rung_device *dev, int order)
+{
+    const struct rung_emu_options o = {.order = order, .seed = 1, .timeout_s = emu_timeout()};
+    (void)dev;
+    rung_emu_set_options(&o);
+}
+
 static int emu_count(struct rung_err *err)
 {
     (void)err;
@@ -19,6 +34,9 @@ static enum rung_status emu_open(const char *selector, struct rung_device **out,
 {
     if (selector && strcmp(selector, "0"))
         return rung_fail(err, RUNG_E_USAGE, "emu:%s: there is one emu device, emu", selector);
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return rung_fail(err, RUNG_E_UNAVAILABLE, "emu: this CPU has no AVX2 and FMA, which the "
+                         "emulated kernels were compiled for");
     struct rung_device *dev = calloc(1, sizeof *dev);
     if (!dev)
         return rung_fail(err, RUNG_E_NOMEM, "emu: out of memory");
@@ -30,6 +48,7 @@ static enum rung_status emu_open(const char *selector, struct rung_device **out,
     dev->info.mem_bytes = rung_host_mem_free(dev);
     /* What the portable paths may assume: an Ampere-class block. */
     dev->info.smem_block_max = 99 << 10;
+    emu_set_order(dev, 0);
     *out = dev;
     return RUNG_OK;
 }
@@ -99,4 +118,6 @@ const struct rung_device_ops rung_device_emu = {
     .timer_create = no_timer,
     .guard = emu_guard,
     .name_region = emu_name_region,
+    .n_orders = RUNG_EMU_ORDERS,
+    .set_order = emu_set_order,
 };

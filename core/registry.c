@@ -149,6 +149,32 @@ const struct rung_registered *rung_registry_find(const struct rung_registry *reg
     return NULL;
 }
 
+const struct rung_registered *rung_registry_any(const struct rung_registry *reg, const char *id)
+{
+    for (size_t i = 0; i < reg->n; i++)
+        if (reg->item[i].plugin && !strcmp(reg->item[i].plugin->id, id))
+            return &reg->item[i];
+    return NULL;
+}
+
+bool rung_registry_lacks(const struct rung_registry *reg, const char *id, const char *target,
+                         char *why, size_t cap)
+{
+    static const char *const need[] = {"inline PTX", "TMA", "clusters", "tensor cores",
+                                       "a CUDA library"};
+    const struct rung_registered *other = rung_registry_any(reg, id);
+
+    if (!other || rung_registry_find(reg, id, target))
+        return false;
+    for (size_t i = 0; i < sizeof need / sizeof need[0]; i++)
+        if (other->plugin->needs >> i & 1) {
+            snprintf(why, cap, "needs %s, which the %s device lacks", need[i], target);
+            return true;
+        }
+    snprintf(why, cap, "built for %s only", other->plugin->target);
+    return true;
+}
+
 size_t rung_registry_rejected(const struct rung_registry *reg)
 {
     size_t n = 0;

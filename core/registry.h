@@ -47,6 +47,11 @@ void rung_registry_finish(struct rung_registry *reg);
 /* NULL if there is none. */
 const struct rung_registered *rung_registry_find(const struct rung_registry *reg, const char *id,
                                                  const char *target);
+/* A plugin of that id for any target; NULL if there is none. */
+const struct rung_registered *rung_registry_any(const struct rung_registry *reg, const char *id);
+/* Is `id` there for another target only? Then `why` says what the device `target` lacks for it. */
+bool rung_registry_lacks(const struct rung_registry *reg, const char *id, const char *target,
+                         char *why, size_t cap);
 size_t rung_registry_rejected(const struct rung_registry *reg);
 const char *rung_load_outcome_name(enum rung_load_outcome o);
 

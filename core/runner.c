@@ -203,25 +203,69 @@ static enum rung_status launch_and_wait(struct rung_session *s, uint32_t set,
     return st ? st : dev->ops->sync(dev, err);
 }
 
+/* A launch that fails is a verdict about the kernel. */
+static void launch_to_verdict(struct rung_session *s, uint32_t set, struct rung_verdict *out)
+{
+    struct rung_err failed;
+    if (launch_and_wait(s, set, &failed)) {
+        out->fault = failed.code == RUNG_E_WRONG ? RUNG_FAULT_CAUGHT : RUNG_FAULT_DEVICE;
+        snprintf(out->what, sizeof out->what, "%.*s", (int)sizeof out->what - 1, failed.msg);
+    }
+}
+
+static enum rung_status output_sum(struct rung_session *s, uint32_t set, uint64_t *sum,
+                                   struct rung_err *err)
+{
+    struct rung_device *dev = rung_bed_device(s->bed);
+    const uint32_t at = rung_family_find(rung_bed_case(s->bed)->family)->output;
+    const struct rung_operand *o = &s->set[set].operand[at];
+    const struct rung_view v = {o->data, o->dim[0], o->dim[1], o->stride[0]};
+    return dev->kit->checksum(dev, v, sum, err);
+}
+
+/* On a device that can run threads in several orders: the same bits in each. */
+static enum rung_status verify_orders(struct rung_session *s, uint32_t set,
+                                      struct rung_verdict *out, struct rung_err *err)
+{
+    struct rung_device *dev = rung_bed_device(s->bed);
+    uint64_t first, sum;
+    enum rung_status st = output_sum(s, set, &first, err);
+
+    for (int i = 1; i < dev->ops->n_orders && !st && !out->fault; i++) {
+        dev->ops->set_order(dev, i);
+        st = rung_bed_reset(s->bed, set, err);
+        if (!st)
+            launch_to_verdict(s, set, out);
+        if (!st && !out->fault)
+            st = output_sum(s, set, &sum, err);
+        if (st || out->fault || sum == first)
+            continue;
+        out->fault = RUNG_FAULT_CAUGHT;
+        snprintf(out->what, sizeof out->what, "the result depends on the order in which threads "
+                 "run: other bits when it is %s", i == 1 ? "reversed" : "shuffled");
+    }
+    dev->ops->set_order(dev, 0);
+    return st;
+}
+
 enum rung_status rung_session_verify(struct rung_session *s, enum rung_dataset data,
                                      uint64_t seed, uint32_t set, struct rung_verdict *out,
                                      struct rung_err *err)
 {
     struct rung_device *dev = rung_bed_device(s->bed);
-    struct rung_err launch_err;
     enum rung_status st = rung_bed_load(s->bed, data, seed, err);
 
-    if (st)
+    if (!st)
+        launch_to_verdict(s, set, out);
+    if (st || out->fault)
         return st;
-    if (launch_and_wait(s, set, &launch_err)) {
-        out->fault = launch_err.code == RUNG_E_WRONG ? RUNG_FAULT_CAUGHT : RUNG_FAULT_DEVICE;
-        snprintf(out->what, sizeof out->what, "%.*s", (int)sizeof out->what - 1, launch_err.msg);
-        return RUNG_OK;
-    }
     for (uint32_t i = 0; i < s->n_sets && s->workspace[i].base && !out->fault; i++)
         if ((st = rung_guarded_check(dev, &s->workspace[i], out, err)))
             return st;
-    return rung_bed_check(s->bed, set, out, err);
+    st = rung_bed_check(s->bed, set, out, err);
+    if (!st && !out->fault && dev->ops->n_orders && data == RUNG_DATA_FLOATS)
+        st = verify_orders(s, set, out, err);
+    return st;
 }
 
 enum rung_status rung_session_verify_all(struct rung_session *s, uint64_t seed, uint32_t set,

@@ -98,7 +98,8 @@ static void check_kernel(const struct rung_options *o, struct devices *d,
     struct rung_device *dev = device_of(o, d, out->plugin->target, &why);
     const size_t n = shapes->n_cases ? shapes->n_cases : f->n_edges;
 
-    out->device = out->plugin->target;
+    if (out->skipped)
+        return;
     if (!dev) {
         out->skipped = true;
         snprintf(out->first, sizeof out->first, "%.*s", (int)sizeof out->first - 1, why);
@@ -117,9 +118,17 @@ static void check_kernel(const struct rung_options *o, struct devices *d,
     rung_progress(o->quiet, "%s", "");
 }
 
+static const char *kind_name(const char *kind)
+{
+    for (size_t i = 0; rung_device_kinds[i]; i++)
+        if (!strcmp(rung_device_kinds[i]->kind, kind))
+            return rung_device_kinds[i]->kind;
+    return "?";
+}
+
 /* One plugin a kernel id: of the asked device, else where it can be checked here. */
 static enum rung_status choose(const struct rung_options *o, const struct rung_registry *reg,
-                               struct devices *d, const char *id, const struct rung_plugin **out,
+                               struct devices *d, const char *id, struct outcome *out,
                                struct rung_err *err)
 {
     static const char *const order[] = {"cuda", "emu", "cpu"};
@@ -128,23 +137,36 @@ static enum rung_status choose(const struct rung_options *o, const struct rung_r
 
     if (o->device) {
         snprintf(kind, sizeof kind, "%.*s", (int)strcspn(o->device, ":"), o->device);
+        out->device = kind_name(kind);
+        if (rung_registry_lacks(reg, id, kind, out->first, sizeof out->first)) {
+            out->skipped = true;
+            out->plugin = rung_registry_any(reg, id)->plugin;
+            return RUNG_OK;
+        }
         enum rung_status s = rung_plan_find(reg, id, kind, &r, err);
-        *out = s ? NULL : r->plugin;
+        out->plugin = s ? NULL : r->plugin;
         return s;
     }
     enum rung_status s = rung_plan_find(reg, id, NULL, &r, err);
     if (s)
         return s;
-    *out = r->plugin;
+    out->plugin = r->plugin;
     for (size_t i = 0; i < 3; i++) {
         const char *why;
         r = rung_registry_find(reg, id, order[i]);
         if (r && device_of(o, d, order[i], &why)) {
-            *out = r->plugin;
+            out->plugin = r->plugin;
             break;
         }
     }
+    out->device = out->plugin->target;
     return RUNG_OK;
+}
+
+/* Kernels in C are no part of a check of the CUDA kernels, nor the other way round. */
+static bool elsewhere(const struct rung_options *o, const struct rung_plugin *p)
+{
+    return o->device && (!strncmp(o->device, "cpu", 3)) != !strcmp(p->target, "cpu");
 }
 
 static enum rung_status collect(const struct rung_options *o, const struct rung_registry *reg,
@@ -157,7 +179,7 @@ static enum rung_status collect(const struct rung_options *o, const struct rung_
     if (!*list)
         return rung_fail(err, RUNG_E_NOMEM, "check: out of memory");
     for (int i = 0; i < o->n_args; i++) {
-        enum rung_status s = choose(o, reg, d, o->arg[i], &(*list)[*n].plugin, err);
+        enum rung_status s = choose(o, reg, d, o->arg[i], &(*list)[*n], err);
         if (s)
             return s;
         (*n)++;
@@ -165,12 +187,12 @@ static enum rung_status collect(const struct rung_options *o, const struct rung_
     for (size_t i = 0; i < reg->n && !o->n_args; i++) {
         const struct rung_plugin *p = reg->item[i].plugin;
         bool seen = false;
-        if (!p || (o->family && strcmp(o->family, p->family)))
+        if (!p || (o->family && strcmp(o->family, p->family)) || elsewhere(o, p))
             continue;
         for (size_t j = 0; j < *n; j++)
             seen = seen || !strcmp((*list)[j].plugin->id, p->id);
         struct rung_err ignored;
-        if (!seen && !choose(o, reg, d, p->id, &(*list)[*n].plugin, &ignored))
+        if (!seen && !choose(o, reg, d, p->id, &(*list)[*n], &ignored))
             (*n)++;
     }
     if (!*n)

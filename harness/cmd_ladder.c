@@ -248,6 +248,28 @@ static void print_head(const struct ladder *l, const char *why)
     printf("\n");
 }
 
+/* CUDA kernels of the family that this device cannot run are said, not left out. */
+static void report_lacking(const struct ladder *l)
+{
+    char why[128];
+    for (size_t i = 0; i < l->reg->n && !strcmp(l->dev->ops->kind, "emu"); i++) {
+        const struct rung_plugin *p = l->reg->item[i].plugin;
+        if (!p || strcmp(p->family, l->plan->family->name) || strcmp(p->target, "cuda") ||
+            !rung_registry_lacks(l->reg, p->id, "emu", why, sizeof why))
+            continue;
+        if (l->o->json) {
+            json_t *e = rung_json_append(l->rows);
+            rung_json_text(e, "kernel", p->id);
+            rung_json_text(e, "family", p->family);
+            rung_json_text(e, "device", "emu");
+            rung_json_text(e, "state", "skipped");
+            rung_json_text(e, "why_not", why);
+        } else {
+            printf("%s skipped: %s\n", p->id, why);
+        }
+    }
+}
+
 static int dry_run(const struct ladder *l)
 {
     char label[160];
@@ -316,6 +338,7 @@ int cmd_ladder(const struct rung_options *o)
     }
     for (size_t i = 0; i < plan.n_cases; i++)
         one_case(&l, &plan.cases[i]);
+    report_lacking(&l);
     if (o->json)
         rung_json_print(root);
     code = l.failed ? RUNG_EXIT_FAILURE : l.wrong ? RUNG_EXIT_WRONG : RUNG_EXIT_OK;

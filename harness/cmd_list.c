@@ -53,6 +53,25 @@ static void print_json(const struct rung_options *o, const struct rung_registry 
     rung_json_print(root);
 }
 
+/* With --device emu, the CUDA kernels that it cannot run, and why. */
+static void print_lacking(const struct rung_options *o, const struct rung_registry *reg,
+                          struct rung_table *t)
+{
+    char why[128];
+    for (size_t i = 0; i < reg->n; i++) {
+        const struct rung_plugin *p = reg->item[i].plugin;
+        if (!p || !o->device || strcmp(o->device, "emu") || strcmp(p->target, "cuda") ||
+            (o->family && strcmp(o->family, p->family)) ||
+            !rung_registry_lacks(reg, p->id, o->device, why, sizeof why))
+            continue;
+        rung_table_cell(t, "%s", p->id);
+        rung_table_cell(t, "%s", p->family);
+        rung_table_cell(t, "—");
+        rung_table_cell(t, "%s", p->title);
+        rung_table_cell(t, "skipped: %s", why);
+    }
+}
+
 static void print_text(const struct rung_options *o, const struct rung_registry *reg)
 {
     static const char *const heading[] = {"kernel", "family", "device", "title", "from"};
@@ -68,6 +87,7 @@ static void print_text(const struct rung_options *o, const struct rung_registry 
         rung_table_cell(t, "%s", p->title);
         rung_table_cell(t, "%s", reg->item[i].origin);
     }
+    print_lacking(o, reg, t);
     rung_table_print(t);
     rung_table_destroy(t);
     if (rung_registry_rejected(reg))
