@@ -43,7 +43,8 @@ static enum rung_status emu_open(const char *selector, struct rung_device **out,
     dev->ops = &rung_device_emu;
     dev->kit = &rung_kit_host;
     snprintf(dev->info.kind, sizeof dev->info.kind, "emu");
-    rung_host_cpu_name(dev->info.name, sizeof dev->info.name);
+    snprintf(dev->info.name, sizeof dev->info.name, "threads as fibers, watching %s",
+             rung_emu_watches());
     dev->info.index = -1;
     dev->info.mem_bytes = rung_host_mem_free(dev);
     /* What the portable paths may assume: an Ampere-class block. */

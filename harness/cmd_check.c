@@ -263,6 +263,11 @@ int cmd_check(const struct rung_options *o)
     size_t n = 0;
     int code = RUNG_EXIT_OK;
 
+    if (!o->shapes && (o->has_alpha || o->has_beta || o->has_eps || o->ld || o->offset)) {
+        rung_fail(&err, RUNG_E_USAGE, "--alpha, --beta, --eps, --ld and --offset need --shapes: "
+                  "the edge cases have their own");
+        return rung_die(&err);
+    }
     if (rung_plan_registry(o, &reg, &err))
         return rung_die(&err);
     shapes.family = rung_family_find(o->family ? o->family : "sgemm");

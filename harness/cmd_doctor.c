@@ -54,6 +54,19 @@ static void library(struct doctor *d, const char *what, const char *const *names
     say(d, NOTE, what, "%s does not load: %s", names[0], without);
 }
 
+/* What the emu device of this build can see. */
+static void emu(struct doctor *d)
+{
+    struct rung_device *dev;
+    struct rung_err err;
+    if (rung_device_open("emu", false, &dev, NULL, 0, &err)) {
+        say(d, NOTE, "emu", "%s", err.msg);
+        return;
+    }
+    say(d, GOOD, "emu", "%s", dev->info.name);
+    rung_device_close(dev);
+}
+
 /* The driver lets only administrators read the performance counters unless told otherwise. */
 static void counters(struct doctor *d)
 {
@@ -155,6 +168,7 @@ int cmd_doctor(const struct rung_options *o)
             "toolkit's cuBLAS, or point RUNG_CUBLAS at libcublas.so");
     library(&d, "OpenBLAS", openblas, "c0 and every ratio against it are unavailable; install "
             "libopenblas0");
+    emu(&d);
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     double load[1] = {0};
     if (getloadavg(load, 1) == 1)

@@ -20,8 +20,9 @@ const struct rung_command rung_commands[] = {
      "dabeloStjqp", cmd_run},
     {"check", "[KERNEL...]", "Verify kernels over the edge cases of their family.",
      "Without --device each kernel is checked on a GPU, else on emu, else on the cpu. Exits 4 "
-     "if any result is wrong. A refused case is counted, not an error.",
-     "dfsSjxqp", cmd_check},
+     "if any result is wrong. A refused case is counted, not an error. "
+     "--alpha, --beta, --eps, --ld and --offset go with --shapes; the edge cases have their own.",
+     "dfsabeloSjxqp", cmd_check},
     {"ladder", "FAMILY|KERNEL...", "Measure kernels against the family's reference.",
      "Every kernel and the reference share the process; rounds interleave them, and a ratio is "
      "formed inside a round. `ratio` is reference time over kernel time.",

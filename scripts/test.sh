@@ -39,7 +39,7 @@ python_tests() {
     local folder=$1 exe=$2 report=$2.${1##*/}.xml code=0
     say "$folder on $exe"
     rm -f "$report"
-    RUNG=$root/$exe "$(pytest_python)" -m pytest -q -p no:cacheprovider "$folder" \
+    RUNG=$root/$exe RUNG_SOURCE=$root "$(pytest_python)" -m pytest -q -p no:cacheprovider "$folder" \
         --junitxml "$report" >"$report.log" 2>&1 || code=$?
     [ $code = 0 ] || tail -n 60 "$report.log" >&2
     reports+=("$report")
@@ -63,11 +63,18 @@ if build build-test -Dlink=both -Dcuda=$cuda -Dwerror=true; then
     meson_test build-test
     python_tests tests/cli build-test/rung
     python_tests tests/cli build-test/modules/rung
+    python_tests tests/emu build-test/rung
+    python_tests tests/emu build-test/modules/rung
     python_tests tests/scripts build-test/rung
 fi
 if build build-asan -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dwerror=true; then
     meson_test build-asan
     python_tests tests/cli build-asan/rung
+    python_tests tests/emu build-asan/rung
+fi
+# Every access of an emulated kernel is watched.
+if build build-races -Demu_races=true -Dcuda=disabled -Dwerror=true; then
+    python_tests tests/emu build-races/rung
 fi
 
 read -r passed failed skipped < <(scripts/count_tests.py "${reports[@]}")

@@ -38,7 +38,7 @@ void rung_emu_region_name(void *ptr, size_t bytes, const char *name);
 /* The first mistake since the last call, RUNG_OK if there was none. */
 enum rung_status rung_emu_take_error(char *msg, size_t cap);
 
-/* What this build can see beyond the rest: "races", "bytes", or "" . */
+/* What this build watches, "bounds to the byte, no races". */
 const char *rung_emu_watches(void);
 
 #ifdef __cplusplus

@@ -74,6 +74,8 @@ void on_fault(int sig, siginfo_t *info, void *context)
     if (sig == SIGURG)
         fail(nullptr, "runs for more than %g s without reaching a barrier or its end, %s",
              w->now->options.timeout_s, source);
+    if (sig == SIGILL)
+        fail(nullptr, "a misaligned vector access, or an index past a static array, %s", source);
     if (info->si_code == SI_KERNEL)
         fail(nullptr, "a misaligned vector access, or a wild address, %s", source);
     describe_address(info->si_addr, where, sizeof where);
@@ -91,6 +93,7 @@ void install_fault_handler()
     if (!RUNG_EMU_ASAN) {
         sigaction(SIGSEGV, &a, nullptr);
         sigaction(SIGBUS, &a, nullptr);
+        sigaction(SIGILL, &a, nullptr); /* the trap of a checked access */
     }
 }
 
@@ -264,9 +267,9 @@ void rung_emu_region_name(void *ptr, size_t bytes, const char *name)
 const char *rung_emu_watches(void)
 {
 #if defined(RUNG_EMU_RACES)
-    return "races";
+    return "bounds to the page, races on every word";
 #else
-    return RUNG_EMU_ASAN ? "bytes" : "";
+    return RUNG_EMU_ASAN ? "bounds to the byte, no races" : "bounds to the page, no races";
 #endif
 }
 }

@@ -123,7 +123,9 @@ void variable(const void *p, scope s, char *out, size_t cap)
         describe_address(p, out, cap);
         return;
     }
-    snprintf(out, cap, "dynamic shared memory");
+    const bool dynamic = reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(here()->dynamic_start) <
+                         here()->now->spec->smem;
+    snprintf(out, cap, dynamic ? "dynamic shared memory" : "shared memory outside every array");
     if (!dladdr(p, &info) || !info.dli_fname)
         return;
     const uintptr_t at = reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(info.dli_fbase);

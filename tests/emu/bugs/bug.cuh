@@ -37,6 +37,12 @@ __device__ inline void store(const sgemm_args &p, int row, int col, float sum)
 
 } // namespace
 
+#define BUG_PLUGIN(ident)                                                                   \
+    RUNG_PLUGIN(ident) = {RUNG_PLUGIN_HEAD, .id = #ident, .family = "sgemm",                \
+                          .title = "planted bug", .summary = #ident, .notes = "",           \
+                          .target = RUNG_TARGET_NAME, .build = RUNG_BUILD_FACTS,            \
+                          .accepts = sgemm_accepts, .launch = launch, .cost = sgemm_cost}
+
 /* BUG_KERNEL(id): the plugin of a kernel of that name. */
 #define BUG_KERNEL(ident)                                                                   \
     namespace {                                                                             \
@@ -48,9 +54,6 @@ __device__ inline void store(const sgemm_args &p, int row, int col, float sum)
                       : RUNG_OK;                                                            \
     }                                                                                       \
     }                                                                                       \
-    RUNG_PLUGIN(ident) = {RUNG_PLUGIN_HEAD, .id = #ident, .family = "sgemm",                \
-                          .title = "planted bug", .summary = #ident, .notes = "",           \
-                          .target = RUNG_TARGET_NAME, .build = RUNG_BUILD_FACTS,            \
-                          .accepts = sgemm_accepts, .launch = launch, .cost = sgemm_cost}
+    BUG_PLUGIN(ident)
 
 #endif

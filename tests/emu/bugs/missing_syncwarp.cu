@@ -8,6 +8,8 @@ __global__ void missing_syncwarp(sgemm_args p)
     const int tx = threadIdx.x % SIDE, ty = threadIdx.x / SIDE;
     const int row = tile_row(p) + ty, col = tile_col(p) + tx;
     float sum = 0.0f;
+    line[threadIdx.x] = 0.0f;
+    __syncthreads();
     for (int k0 = 0; k0 < p.k; k0 += SIDE) {
         line[threadIdx.x] = a_at(p, row, k0 + tx);
         if (!BUG)

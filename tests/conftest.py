@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 RUNG = os.environ.get("RUNG")
-SOURCE = pathlib.Path(os.environ.get("RUNG_SOURCE", pathlib.Path(__file__).parents[2]))
+SOURCE = pathlib.Path(os.environ.get("RUNG_SOURCE", pathlib.Path(__file__).parents[1]))
 
 
 class Result:
@@ -39,3 +39,7 @@ def source():
 
 def has_gpu():
     return pathlib.Path("/proc/driver/nvidia/version").exists()
+
+
+def pytest_configure(config):
+    config.rung = RUNG or ""

@@ -1,0 +1,20 @@
+"""The project's own kernels on emu: every edge case in the plain build, fewer where memory is
+watched, which is slow."""
+FEW = "64,33x31x65,129x127x33,1x300x57,300x1x20,0x9x4,5x7x0"
+
+
+def test_the_cuda_kernels_pass(rung):
+    watched = {f["what"]: f["finding"] for f in rung("doctor", "--json").json()["findings"]}["emu"]
+    plain = "bounds to the page, no races" in watched
+    shapes = [[]] if plain else [["--shapes", FEW], ["--shapes", "129x127x33", "--ld=+3", "--offset=1",
+                                                     "--beta=2"]]
+    for more in shapes:
+        r = rung("check", "--family", "sgemm", "--device", "emu", "-q", "--json", *more)
+        kernels = {k["kernel"]: k for k in r.json()["kernels"]}
+        assert {f"k{i}" for i in range(1, 8)} <= set(kernels), r.out + r.err
+        for name, k in kernels.items():
+            if name == "k0":
+                assert k["skipped"] and "CUDA library" in k["first"]
+            else:
+                assert k["passed"] and not k["failed"] + k["errors"], k
+        assert r.code == 0, r.err
