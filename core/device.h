@@ -37,6 +37,10 @@ struct rung_entry_facts {
 enum rung_copy_dir { RUNG_TO_DEVICE, RUNG_TO_HOST, RUNG_ON_DEVICE };
 
 struct rung_timer; /* a pair of marks in the stream */
+struct rung_graph; /* launches recorded once and replayed */
+
+/* Ways to copy, for the ceiling that a memory-bound kernel is held against. */
+enum rung_copy_how { RUNG_COPY_MEMCPY, RUNG_COPY_FLOAT4, RUNG_COPY_HOWS };
 
 struct rung_device_ops {
     const char *kind;
@@ -74,6 +78,25 @@ struct rung_device_ops {
     /* Waits for the stop mark. Milliseconds between the marks. */
     enum rung_status (*timer_ms)(struct rung_device *dev, struct rung_timer *t, double *ms,
                                  struct rung_err *err);
+
+    /* Launches enqueued between begin and end become one graph instead of running. NULL where
+     * there is no such thing. */
+    enum rung_status (*graph_begin)(struct rung_device *dev, struct rung_err *err);
+    enum rung_status (*graph_end)(struct rung_device *dev, struct rung_graph **out,
+                                  struct rung_err *err);
+    enum rung_status (*graph_launch)(struct rung_device *dev, struct rung_graph *g,
+                                     struct rung_err *err);
+    void (*graph_destroy)(struct rung_device *dev, struct rung_graph *g);
+
+    /* Reads the clocks of the device in the stream, mark 0 and mark 1; `clock_read` waits and
+     * gives what passed between them: cycles of an SM, and nanoseconds. RUNG_E_UNAVAILABLE when
+     * the marks cannot be compared. NULL where there are no such clocks. */
+    enum rung_status (*clock_mark)(struct rung_device *dev, int mark, struct rung_err *err);
+    enum rung_status (*clock_read)(struct rung_device *dev, double *cycles, double *ns,
+                                   struct rung_err *err);
+    /* Enqueues a copy of `bytes` (a multiple of 16) on the device. */
+    enum rung_status (*copy_enqueue)(struct rung_device *dev, enum rung_copy_how how, void *dst,
+                                     const void *src, size_t bytes, struct rung_err *err);
 
     /* NULL where the device knows nothing of entries. */
     enum rung_status (*entry_facts)(struct rung_device *dev, const struct rung_entry *e,

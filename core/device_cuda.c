@@ -11,6 +11,12 @@
 
 extern const struct rung_kit rung_kit_cuda;
 extern const struct rung_device_ops rung_device_cuda;
+/* core/cuda/probe.cu */
+enum rung_status rung_cuda_clock_mark(struct rung_device *dev, int mark, struct rung_err *err);
+enum rung_status rung_cuda_clock_read(struct rung_device *dev, double *cycles, double *ns,
+                                      struct rung_err *err);
+enum rung_status rung_cuda_copy_enqueue(struct rung_device *dev, enum rung_copy_how how, void *dst,
+                                        const void *src, size_t bytes, struct rung_err *err);
 
 struct rung_timer {
     cudaEvent_t start, stop;
@@ -253,6 +259,41 @@ static enum rung_status cuda_timer_ms(struct rung_device *dev, struct rung_timer
     return RUNG_OK;
 }
 
+/* Relaxed: what a library does on other threads meanwhile is its own business. */
+static enum rung_status cuda_graph_begin(struct rung_device *dev, struct rung_err *err)
+{
+    TRY(cudaStreamBeginCapture(dev->stream, cudaStreamCaptureModeRelaxed), "begin capture");
+    return RUNG_OK;
+}
+
+static enum rung_status cuda_graph_end(struct rung_device *dev, struct rung_graph **out,
+                                       struct rung_err *err)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec;
+    TRY(cudaStreamEndCapture(dev->stream, &graph), "end capture");
+    const cudaError_t e = cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphDestroy(graph);
+    if (e)
+        return failed(err, "instantiate graph", e);
+    *out = (struct rung_graph *)exec;
+    return RUNG_OK;
+}
+
+static enum rung_status cuda_graph_launch(struct rung_device *dev, struct rung_graph *g,
+                                          struct rung_err *err)
+{
+    TRY(cudaGraphLaunch((cudaGraphExec_t)g, dev->stream), "launch graph");
+    return RUNG_OK;
+}
+
+static void cuda_graph_destroy(struct rung_device *dev, struct rung_graph *g)
+{
+    (void)dev;
+    if (g)
+        cudaGraphExecDestroy((cudaGraphExec_t)g);
+}
+
 static enum rung_status cuda_entry_facts(struct rung_device *dev, const struct rung_entry *e,
                                          struct rung_entry_facts *out, struct rung_err *err)
 {
@@ -287,5 +328,12 @@ const struct rung_device_ops rung_device_cuda = {
     .timer_start = cuda_timer_start,
     .timer_stop = cuda_timer_stop,
     .timer_ms = cuda_timer_ms,
+    .graph_begin = cuda_graph_begin,
+    .graph_end = cuda_graph_end,
+    .graph_launch = cuda_graph_launch,
+    .graph_destroy = cuda_graph_destroy,
+    .clock_mark = rung_cuda_clock_mark,
+    .clock_read = rung_cuda_clock_read,
+    .copy_enqueue = rung_cuda_copy_enqueue,
     .entry_facts = cuda_entry_facts,
 };

@@ -23,6 +23,7 @@ struct rung_family {
     const char *default_shapes;     /* of a ladder on a GPU */
     const char *default_shapes_cpu; /* of a ladder on the cpu device */
     uint32_t output;                /* index of the operand that is written */
+    bool memory_bound;              /* held against a copy, and timed out of the cache by default */
 
     /* Fills dim from 1..n_dims numbers, and packed leading dimensions. */
     enum rung_status (*shape)(const int64_t *v, size_t n, struct rung_case *c,

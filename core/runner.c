@@ -195,6 +195,11 @@ enum rung_status rung_session_launch(struct rung_session *s, uint32_t set, struc
     return st ? st : pending;
 }
 
+enum rung_status rung_session_task(void *ctx, uint32_t set, struct rung_err *err)
+{
+    return rung_session_launch(ctx, set, err);
+}
+
 static enum rung_status launch_and_wait(struct rung_session *s, uint32_t set,
                                         struct rung_err *err)
 {

@@ -27,6 +27,9 @@ bool rung_session_note(const struct rung_session *s, size_t i, const char **key,
 /* Enqueues one launch on set `set`. */
 enum rung_status rung_session_launch(struct rung_session *s, uint32_t set, struct rung_err *err);
 
+/* The same for who knows only a context: `ctx` is the session. */
+enum rung_status rung_session_task(void *ctx, uint32_t set, struct rung_err *err);
+
 /* Loads data, launches once on `set` and checks everything. A kernel that is wrong or fails
  * is a verdict, and RUNG_OK is returned; an error means that the check itself failed. */
 enum rung_status rung_session_verify(struct rung_session *s, enum rung_dataset data,

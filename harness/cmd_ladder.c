@@ -1,240 +1,14 @@
 /* rung ladder FAMILY|KERNEL...: the ratio table. */
-#include "json.h"
-#include "measure.h"
-#include "plan.h"
-#include "stats.h"
-#include "table.h"
+#include "identity.h"
+#include "ladder.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_ROUNDS 21
-#define DEFAULT_SLICE_MS 20.0
-
-/* One kernel on one case: a row, also when it failed. */
-struct cell {
-    const struct rung_plugin *plugin;
-    struct rung_series series;
-    struct rung_verdict verdict;
-    struct rung_cost cost;
-    const char *state;  /* "yes", "no", "refused", "unavailable", "failed" */
-    char why[400];      /* when it is not "yes" */
-};
-
-struct ladder {
-    const struct rung_options *o;
-    const struct rung_plan *plan;
-    const struct rung_registry *reg;
-    struct rung_device *dev;
-    json_t *rows, *run; /* --json */
-    int rounds;
-    bool wrong, failed;
-};
-
-static void cell_error(struct cell *x, const char *state, const char *why)
-{
-    x->state = state;
-    snprintf(x->why, sizeof x->why, "%.*s", (int)sizeof x->why - 1, why);
-}
-
-/* Verifies one kernel; leaves its session open if it may be timed. */
-static void verify_cell(struct ladder *l, struct rung_bed *bed, struct cell *x, uint64_t seed)
-{
-    struct rung_err err;
-    enum rung_status st = RUNG_OK;
-
-    rung_progress(l->o->quiet, "verifying %s", x->plugin->id);
-    if (!x->series.session)
-        st = rung_session_open(bed, x->plugin, &x->series.session, &err);
-    if (!st)
-        st = rung_session_verify_all(x->series.session, seed, 0, &x->verdict, &err);
-    if (st) {
-        cell_error(x, st == RUNG_E_REFUSED ? "refused"
-                      : st == RUNG_E_UNAVAILABLE ? "unavailable" : "failed", err.msg);
-        l->failed = l->failed || !(st == RUNG_E_REFUSED || st == RUNG_E_UNAVAILABLE);
-    } else if (x->verdict.fault) {
-        cell_error(x, "no", x->verdict.what);
-        l->wrong = true;
-    } else {
-        x->state = "yes";
-    }
-    rung_progress(l->o->quiet, "%s", "");
-}
-
-static void add_json(struct ladder *l, const struct cell *x, const char *label, bool has_ref,
-                     bool is_ref)
-{
-    json_t *e = rung_json_append(l->rows);
-    const struct rung_series *s = &x->series;
-    double lo = NAN, hi = NAN, ms = rung_median(s->ms, s->n), ratio = NAN;
-
-    if (has_ref && is_ref && s->n) {
-        ratio = lo = hi = 1.0;
-    } else if (has_ref && s->n) {
-        ratio = rung_median(s->ratio, s->n);
-        rung_median_interval(s->ratio, s->n, &lo, &hi);
-    }
-    rung_json_text(e, "kernel", x->plugin->id);
-    rung_json_text(e, "family", x->plugin->family);
-    rung_json_text(e, "case", label);
-    rung_json_text(e, "device", l->dev->info.kind);
-    rung_json_number(e, "ms", ms);
-    rung_json_number(e, "tflops", x->cost.flops / ms * 1e-9);
-    rung_json_number(e, "ratio", ratio);
-    rung_json_number(e, "ratio_lo", lo);
-    rung_json_number(e, "ratio_hi", hi);
-    rung_json_count(e, "rounds", (long long)s->n);
-    rung_json_count(e, "launches", s->launches);
-    rung_json_bool(e, "verified", !strcmp(x->state, "yes"));
-    rung_json_bool(e, "official", false);
-    rung_json_text(e, "why_not", strcmp(x->state, "yes") ? x->why
-                                 : "the method that makes a ratio official is not in this version");
-    rung_json_number(e, "error", x->verdict.worst);
-    rung_json_number(e, "error_allowed", x->verdict.factor);
-    const char *key, *value;
-    for (size_t i = 0; s->session && rung_session_note(s->session, i, &key, &value); i++)
-        rung_json_text(e, key, value);
-}
-
-static void add_text(struct rung_table *t, const struct cell *x, bool has_ref, bool is_ref,
-                     bool tera)
-{
-    const struct rung_series *s = &x->series;
-    const double ms = rung_median(s->ms, s->n);
-    double lo, hi;
-
-    rung_table_cell(t, "%s", x->plugin->id);
-    rung_table_cell(t, "%s", x->plugin->title);
-    if (s->n) {
-        rung_table_cell(t, "%.4f", ms);
-        rung_table_cell(t, "%.2f", x->cost.flops / ms * (tera ? 1e-9 : 1e-6));
-    } else {
-        rung_table_cell(t, "—");
-        rung_table_cell(t, "—");
-    }
-    if (has_ref && s->n && is_ref) {
-        rung_table_cell(t, "100.0%%");
-        rung_table_cell(t, "reference");
-    } else if (has_ref && s->n) {
-        rung_median_interval(s->ratio, s->n, &lo, &hi);
-        rung_table_cell(t, "%.1f%%", 100.0 * rung_median(s->ratio, s->n));
-        rung_table_cell(t, "%.2f – %.2f%%", 100.0 * lo, 100.0 * hi);
-    } else {
-        rung_table_cell(t, "—");
-        rung_table_cell(t, "—");
-    }
-    rung_table_cell(t, "%s", x->state);
-}
-
-/* All the notes of all kernels, once each, under the table. */
-static void print_notes(const struct cell *cell, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *key, *value;
-        for (size_t k = 0; cell[i].series.session &&
-                           rung_session_note(cell[i].series.session, k, &key, &value); k++)
-            printf("  %s %s: %s\n", cell[i].plugin->id, key, value);
-        if (strcmp(cell[i].state, "yes"))
-            printf("  %s %s: %s\n", cell[i].plugin->id,
-                   !strcmp(cell[i].state, "no") ? "wrong" : cell[i].state, cell[i].why);
-    }
-}
-
-static void report(struct ladder *l, const struct cell *cell, size_t n, const char *label,
-                   bool has_ref)
-{
-    const bool tera = !strcmp(l->dev->ops->kind, "cuda");
-    const char *const heading[] = {"kernel", "title", ">ms", tera ? ">TFLOP/s" : ">GFLOP/s",
-                                   ">of reference", "95% interval", "verified"};
-    if (l->o->json) {
-        for (size_t i = 0; i < n; i++)
-            add_json(l, &cell[i], label, has_ref, i == 0);
-        return;
-    }
-    struct rung_table *t = rung_table_create(heading, 7);
-    printf("\n%s %s, %d rounds\n", l->plan->family->name, label, l->rounds);
-    for (size_t i = 0; i < n; i++)
-        add_text(t, &cell[i], has_ref, i == 0, tera);
-    rung_table_print(t);
-    rung_table_destroy(t);
-    print_notes(cell, n);
-    fflush(stdout);
-}
-
-/* Times the verified cells, in their order, and verifies them again on fresh data. */
-static void measure_cells(struct ladder *l, struct rung_bed *bed, struct cell *cell, size_t n,
-                          bool has_ref)
-{
-    struct rung_series *list = calloc(n ? n : 1, sizeof *list);
-    const struct rung_measure_options mo = {
-        .rounds = l->rounds,
-        .slice_ms = l->o->slice_ms > 0 ? l->o->slice_ms : DEFAULT_SLICE_MS,
-        .seed = l->o->seed,
-        .quiet = l->o->quiet,
-    };
-    struct rung_err err = {RUNG_E_NOMEM, "ladder: out of memory"};
-    size_t m = 0;
-
-    for (size_t i = 0; list && i < n; i++)
-        if (!strcmp(cell[i].state, "yes"))
-            list[m++] = cell[i].series;
-    /* Random floats, never whole numbers or zeros: what the data is decides the power drawn. */
-    bool bad = !list || (m && rung_bed_load(bed, RUNG_DATA_FLOATS, l->o->seed + 2, &err)) ||
-               (m && rung_measure(list, m, has_ref, bed, &mo, &err));
-    m = 0;
-    for (size_t i = 0; list && i < n; i++)
-        if (!strcmp(cell[i].state, "yes"))
-            cell[i].series = list[m++];
-    if (bad) {
-        l->failed = true;
-        fprintf(stderr, "rung: ladder: %s\n", err.msg);
-    }
-    free(list);
-    for (size_t i = 0; i < n && !bad; i++)
-        if (!strcmp(cell[i].state, "yes"))
-            verify_cell(l, bed, &cell[i], l->o->seed + 1000);
-}
-
-static void one_case(struct ladder *l, const struct rung_case *c)
-{
-    const size_t n = l->plan->n_kernels;
-    struct cell *cell = calloc(n, sizeof *cell);
-    struct rung_bed *bed = NULL;
-    struct rung_err err;
-    char label[160];
-
-    rung_case_label(c, label, sizeof label);
-    if (!cell || rung_bed_create(l->dev, c, 1, &bed, &err)) {
-        fprintf(stderr, "rung: %s: %s\n", label, cell ? err.msg : "out of memory");
-        l->failed = true;
-        free(cell);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        cell[i].plugin = l->plan->kernel[i];
-        cell[i].plugin->cost(rung_bed_case(bed), &cell[i].cost);
-        verify_cell(l, bed, &cell[i], l->o->seed);
-    }
-    const char *ref = l->plan->family->reference_id(l->dev->ops->kind);
-    const bool has_ref = ref && !strcmp(cell[0].plugin->id, ref) && !strcmp(cell[0].state, "yes");
-    if (l->dev->ops->has_time)
-        measure_cells(l, bed, cell, n, has_ref);
-    report(l, cell, n, label, has_ref);
-    for (size_t i = 0; i < n; i++) {
-        rung_session_close(cell[i].series.session);
-        rung_series_finish(&cell[i].series);
-    }
-    rung_bed_destroy(bed);
-    free(cell);
-}
-
-static void print_head(const struct ladder *l, const char *why)
+static void print_head(const struct rung_ladder *l)
 {
     const struct rung_device_info *d = &l->dev->info;
-    if (why[0])
-        printf("%s\n", why);
     printf("%s ladder on %s", l->plan->family->name, d->kind);
     if (d->index >= 0)
         printf(":%d", d->index);
@@ -249,7 +23,7 @@ static void print_head(const struct ladder *l, const char *why)
 }
 
 /* CUDA kernels of the family that this device cannot run are said, not left out. */
-static void report_lacking(const struct ladder *l)
+static void report_lacking(const struct rung_ladder *l, json_t *rows)
 {
     char why[128];
     for (size_t i = 0; i < l->reg->n && !strcmp(l->dev->ops->kind, "emu"); i++) {
@@ -257,8 +31,8 @@ static void report_lacking(const struct ladder *l)
         if (!p || strcmp(p->family, l->plan->family->name) || strcmp(p->target, "cuda") ||
             !rung_registry_lacks(l->reg, p->id, "emu", why, sizeof why))
             continue;
-        if (l->o->json) {
-            json_t *e = rung_json_append(l->rows);
+        if (l->o->json || l->o->csv) {
+            json_t *e = rung_json_append(rows);
             rung_json_text(e, "kernel", p->id);
             rung_json_text(e, "family", p->family);
             rung_json_text(e, "device", "emu");
@@ -270,14 +44,14 @@ static void report_lacking(const struct ladder *l)
     }
 }
 
-static int dry_run(const struct ladder *l)
+static int dry_run(const struct rung_ladder *l)
 {
     char label[160];
     for (size_t i = 0; i < l->plan->n_cases; i++)
         for (size_t k = 0; k < l->plan->n_kernels; k++) {
             rung_case_label(&l->plan->cases[i], label, sizeof label);
-            printf("%s %s on %s, %d rounds\n", l->plan->kernel[k]->id, label,
-                   l->dev->ops->kind, l->rounds);
+            printf("%s %s on %s, L2 %s, %s\n", l->plan->kernel[k]->id, label, l->dev->ops->kind,
+                   rung_ladder_cold(l) ? "cold" : "warm", rung_ladder_graph(l) ? "graph" : "events");
         }
     return RUNG_EXIT_OK;
 }
@@ -298,53 +72,180 @@ static enum rung_status add_reference(const struct rung_options *o,
     return rung_plan_kernels(&with, reg, kind, plan, err);
 }
 
+/* The families that the arguments name, or that the named kernels belong to, in their order. */
+static size_t families_of(const struct rung_options *o, const struct rung_registry *reg,
+                          const struct rung_family **out, size_t cap)
+{
+    size_t n = 0;
+    for (int i = 0; i < o->n_args; i++) {
+        const struct rung_registered *r = rung_registry_any(reg, o->arg[i]);
+        const struct rung_family *f = rung_family_find(r ? r->plugin->family : o->arg[i]);
+        bool seen = !f;
+        for (size_t j = 0; j < n; j++)
+            seen = seen || out[j] == f;
+        if (!seen && n < cap)
+            out[n++] = f;
+    }
+    return n;
+}
+
+/* The arguments that are this family's, or its kernels. */
+static void args_of(const struct rung_options *o, const struct rung_registry *reg,
+                    const struct rung_family *f, char **arg, int *n)
+{
+    *n = 0;
+    for (int i = 0; i < o->n_args; i++) {
+        const struct rung_registered *r = rung_registry_any(reg, o->arg[i]);
+        const char *family = r ? r->plugin->family : o->arg[i];
+        if (!f || !strcmp(family, f->name) || (!r && !rung_family_find(family)))
+            arg[(*n)++] = o->arg[i];
+    }
+}
+
+static enum rung_status plan_family(const struct rung_options *o, const struct rung_ladder *l,
+                                    const struct rung_family *f, struct rung_plan *plan,
+                                    struct rung_err *err)
+{
+    const char *kind = l->dev->ops->kind;
+    struct rung_options mine = *o;
+    char **arg = calloc((size_t)o->n_args + 1, sizeof *arg);
+    if (!arg)
+        return rung_fail(err, RUNG_E_NOMEM, "ladder: out of memory");
+    args_of(o, l->reg, f, arg, &mine.n_args);
+    mine.arg = arg;
+    enum rung_status st = rung_plan_kernels(&mine, l->reg, kind, plan, err);
+    if (!st)
+        st = add_reference(o, l->reg, kind, plan, err);
+    if (!st)
+        st = rung_plan_cases(o, !strcmp(kind, "cuda") ? plan->family->default_shapes
+                                                      : plan->family->default_shapes_cpu, plan, err);
+    free(arg);
+    return st;
+}
+
+static void run_family(struct rung_ladder *l, json_t *rows)
+{
+    const bool print = !l->o->json && !l->o->csv;
+    size_t first;
+    if (print)
+        print_head(l);
+    for (size_t i = 0; i < l->plan->n_cases; i++) {
+        if (l->o->null_run)
+            rung_null_case(l, &l->plan->cases[i], rows, &first);
+        else
+            rung_ladder_case(l, &l->plan->cases[i], rows, &first);
+        if (print && l->o->null_run)
+            rung_write_null_table(rows, first);
+        else if (print)
+            rung_write_table(rows, first, l->plan->family->memory_bound,
+                             !strcmp(l->dev->ops->kind, "cuda"));
+    }
+    report_lacking(l, rows);
+}
+
+/* --official: every ratio must be, or the first that is not says why. */
+static int official_code(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *r = json_array_get(rows, i);
+        const char *state = json_string_value(json_object_get(r, "state"));
+        if (json_is_true(json_object_get(r, "official")) || !state || !strcmp(state, "ceiling"))
+            continue;
+        fprintf(stderr, "rung: not official: %s %s: %s\n",
+                json_string_value(json_object_get(r, "kernel")),
+                json_string_value(json_object_get(r, "case")),
+                json_string_value(json_object_get(r, "why_not")));
+        return RUNG_EXIT_UNOFFICIAL;
+    }
+    return RUNG_EXIT_OK;
+}
+
+static bool measured_something(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (json_is_number(json_object_get(json_array_get(rows, i), "ms")))
+            return true;
+    return false;
+}
+
 int cmd_ladder(const struct rung_options *o)
 {
     struct rung_registry reg;
-    struct rung_plan plan = {0};
-    struct ladder l = {.o = o, .plan = &plan, .reg = &reg,
-                       .rounds = o->rounds ? o->rounds : DEFAULT_ROUNDS};
+    const struct rung_family *family[8];
+    struct rung_plan plan[8];
+    struct rung_ladder l = {.o = o, .reg = &reg};
     struct rung_err err;
-    char why[300];
+    char why[300], clock_why[200];
+    json_t *root = NULL, *rows = NULL;
+    size_t n = 0, planned = 0;
     int code = RUNG_EXIT_OK;
 
+    memset(plan, 0, sizeof plan);
     if (rung_plan_registry(o, &reg, &err))
         return rung_die(&err);
-    if (rung_device_open(o->device, true, &l.dev, why, sizeof why, &err) ||
-        rung_plan_kernels(o, &reg, l.dev->ops->kind, &plan, &err) ||
-        add_reference(o, &reg, l.dev->ops->kind, &plan, &err) ||
-        rung_plan_cases(o, !strcmp(l.dev->ops->kind, "cuda") ? plan.family->default_shapes
-                                                             : plan.family->default_shapes_cpu,
-                        &plan, &err)) {
+    n = families_of(o, &reg, family, 8);
+    if (rung_device_open(o->device, true, &l.dev, why, sizeof why, &err)) {
         code = rung_die(&err);
         goto done;
     }
+    for (planned = 0; planned < (n ? n : 1); planned++)
+        if (plan_family(o, &l, n ? family[planned] : NULL, &plan[planned], &err)) {
+            code = rung_die(&err);
+            goto done;
+        }
     if (o->dry_run) {
-        code = dry_run(&l);
+        for (size_t i = 0; i < planned; i++) {
+            l.plan = &plan[i];
+            code = dry_run(&l);
+        }
         goto done;
     }
-    json_t *root = NULL;
-    if (o->json) {
-        root = json_object();
-        l.run = rung_json_object_in(root, "run");
-        l.rows = rung_json_array_in(root, "rows");
-        rung_json_text(l.run, "device", l.dev->info.kind);
-        rung_json_text(l.run, "device_name", l.dev->info.name);
-        rung_json_text(l.run, "uuid", l.dev->info.uuid);
-        rung_json_number(l.run, "seed", (double)o->seed);
-        rung_json_text(l.run, "note", why[0] ? why : NULL);
-    } else {
-        print_head(&l, why);
+    l.clocks = rung_clocks_start(l.dev->info.uuid, clock_why, sizeof clock_why);
+    l.run = rung_identity(o, l.dev);
+    rung_json_text(l.run, "note", why[0] ? why : NULL);
+    rung_json_text(l.run, "clocks_unknown", clock_why[0] ? clock_why : NULL);
+    if (l.dev->ops->has_time && rung_record_open(o->out, &l.record, &err)) {
+        if (o->out) {
+            code = rung_die(&err);
+            goto done;
+        }
+        fprintf(stderr, "rung: warning: %s\n", err.msg);
     }
-    for (size_t i = 0; i < plan.n_cases; i++)
-        one_case(&l, &plan.cases[i]);
-    report_lacking(&l);
+    rung_record_line(l.record, l.run);
+    root = json_object();
+    json_object_set(root, "run", l.run);
+    rows = rung_json_array_in(root, "rows");
+    if (!o->json && !o->csv && why[0])
+        printf("%s\n", why);
+    for (size_t i = 0; i < planned; i++) {
+        l.plan = &plan[i];
+        run_family(&l, rows);
+    }
+    if (o->csv)
+        rung_write_csv(l.run, rows);
+    if (rung_record_path(l.record) && !o->quiet)
+        fprintf(stderr, "records: %s\n", rung_record_path(l.record));
+    if (rung_record_close(l.record, &err))
+        code = rung_die(&err);
+    if (l.failed)
+        code = RUNG_EXIT_FAILURE;
+    else if (l.wrong && !code)
+        code = RUNG_EXIT_WRONG;
+    else if (!code && l.dev->ops->has_time && !measured_something(rows)) {
+        fprintf(stderr, "rung: ladder: no data\n");
+        code = RUNG_EXIT_FAILURE;
+    }
+    if (o->official && !code)
+        code = official_code(rows);
     if (o->json)
-        rung_json_print(root);
-    code = l.failed ? RUNG_EXIT_FAILURE : l.wrong ? RUNG_EXIT_WRONG : RUNG_EXIT_OK;
+        rung_json_print(json_incref(root));
 done:
+    json_decref(root);
+    json_decref(l.run);
+    rung_clocks_stop(l.clocks);
     rung_device_close(l.dev);
-    rung_plan_finish(&plan);
+    for (size_t i = 0; i < 8; i++)
+        rung_plan_finish(&plan[i]);
     rung_registry_finish(&reg);
     return code;
 }

@@ -1,6 +1,7 @@
 /* rung run KERNEL SHAPE... [REPS] */
 #include "json.h"
 #include "measure.h"
+#include "runner.h"
 #include "plan.h"
 #include "stats.h"
 
@@ -25,15 +26,16 @@ static void print_verdict(const struct rung_verdict *v)
 static enum rung_status time_reps(struct rung_session *s, struct rung_device *dev, int reps,
                                   double *ms, struct rung_err *err)
 {
+    const struct rung_task task = {rung_session_task, s, 1};
     struct rung_timer *timer;
     double warm;
     enum rung_status st = dev->ops->timer_create(dev, &timer, err);
     if (st)
         return st;
     for (int i = 0; i < 3 && !st; i++)
-        st = rung_slice(s, dev, timer, 1, &warm, err);
+        st = rung_time_launches(&task, dev, timer, 1, &warm, err);
     for (int i = 0; i < reps && !st; i++)
-        st = rung_slice(s, dev, timer, 1, &ms[i], err);
+        st = rung_time_launches(&task, dev, timer, 1, &ms[i], err);
     dev->ops->timer_destroy(dev, timer);
     return st;
 }

@@ -26,7 +26,11 @@ const struct rung_command rung_commands[] = {
     {"ladder", "FAMILY|KERNEL...", "Measure kernels against the family's reference.",
      "Every kernel and the reference share the process; rounds interleave them, and a ratio is "
      "formed inside a round. `ratio` is reference time over kernel time.",
-     "dsabeloSrtjxnqp", cmd_ladder},
+     "dsabeloSrtTB2gONFcjxnqp", cmd_ladder},
+    {"compare", "RUN RUN", "Compare two recorded runs: ratios of ratios, with intervals.",
+     "A run is a file that `rung ladder` wrote (runs/*.jsonl). Times are compared only within a boot "
+     "and a binary, unless --absolute.",
+     "AcRj", cmd_compare},
     {"doctor", "", "Check this machine: driver, libraries, clocks, counters, what disturbs.",
      "Prints a line a finding; exits 0 unless something that rung needs is broken.", "djqp",
      cmd_doctor},
@@ -49,8 +53,12 @@ static void usage(FILE *f)
 
 int main(int argc, char **argv)
 {
-    /* Before any CUDA library loads: TF32 must not be switched on behind our back. */
-    setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
+    /* Before any CUDA library loads: TF32 must not be switched on behind our back. The control
+     * experiment of the TF32 probe leaves it unset, and nothing it measures is official. */
+    if (getenv("RUNG_TF32_CONTROL"))
+        unsetenv("NVIDIA_TF32_OVERRIDE");
+    else
+        setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
 
     if (argc < 2) {
         usage(stderr);

@@ -1,5 +1,7 @@
 #include "measure.h"
 
+#include "fill.h"
+#include "stats.h"
 #include "table.h"
 
 #include <math.h>
@@ -7,51 +9,251 @@
 #include <string.h>
 
 #define MAX_LAUNCHES 4096
-#define WARM_MS 300.0
+#define GRAPH_LAUNCHES 64    /* in one graph, or as many as there are sets */
+#define WARM_LEAST_S 0.3
+#define WARM_MOST_S 4.0
+#define STEADY 0.003         /* two neighbouring stretches of the reference agree to this */
+#define SLOW_FACTOR 20.0     /* a launch longer than this many slices of the reference */
+#define SLOW_ROUNDS 6        /* the fewest that give a 95% interval of the median */
+#define CLOCK_TOLERANCE 0.01 /* of the SM clock, between a slice and its reference */
 
-enum rung_status rung_slice(struct rung_session *s, struct rung_device *dev,
-                            struct rung_timer *timer, int launches, double *ms,
-                            struct rung_err *err)
+static enum rung_status enqueue(struct rung_series *s, struct rung_device *dev, int launches,
+                                struct rung_err *err)
 {
-    enum rung_status st = dev->ops->timer_start(dev, timer, err);
-    for (int i = 0; i < launches && !st; i++)
-        st = rung_session_launch(s, 0, err);
-    if (!st)
-        st = dev->ops->timer_stop(dev, timer, err);
-    if (!st)
-        st = dev->ops->timer_ms(dev, timer, ms, err);
-    if (!st)
-        *ms /= launches;
-    return st;
-}
-
-/* At least one launch outside the clock (the first loads modules), then as many as a slice
- * of the asked length needs. */
-static enum rung_status calibrate(struct rung_series *s, struct rung_device *dev,
-                                  struct rung_timer *timer, double slice_ms,
-                                  struct rung_err *err)
-{
-    double ms;
-    enum rung_status st = rung_slice(s->session, dev, timer, 1, &ms, err);
-    for (int i = 0; i < 2 && !st; i++) {
-        st = rung_slice(s->session, dev, timer, i && ms < slice_ms / 8 ? 8 : 1, &ms, err);
-        s->launches = ms > 0 && ms < slice_ms ? (int)fmin(ceil(slice_ms / ms), MAX_LAUNCHES) : 1;
+    enum rung_status st = RUNG_OK;
+    if (s->graph) {
+        for (int i = 0; i < launches && !st; i += s->in_graph)
+            st = dev->ops->graph_launch(dev, s->graph, err);
+        return st;
+    }
+    for (int i = 0; i < launches && !st; i++) {
+        st = s->task.launch(s->task.ctx, s->next_set, err);
+        s->next_set = (s->next_set + 1) % s->task.n_sets;
     }
     return st;
 }
 
-/* Clocks climb and settle under load: the whole ladder is run unrecorded for a while. */
+static enum rung_status slice(struct rung_series *s, struct rung_device *dev,
+                              struct rung_timer *timer, int launches, struct rung_slice *out,
+                              struct rung_err *err)
+{
+    const struct rung_device_ops *op = dev->ops;
+    double cycles, ns;
+    struct rung_err unknown;
+    enum rung_status st = op->clock_mark ? op->clock_mark(dev, 0, err) : RUNG_OK;
+
+    out->mhz = 0;
+    if (!st)
+        st = op->timer_start(dev, timer, err);
+    if (!st)
+        st = enqueue(s, dev, launches, err);
+    if (!st)
+        st = op->timer_stop(dev, timer, err);
+    if (!st && op->clock_mark)
+        st = op->clock_mark(dev, 1, err);
+    if (!st)
+        st = op->timer_ms(dev, timer, &out->ms, err);
+    if (st)
+        return st;
+    out->ms /= launches;
+    if (op->clock_mark && !op->clock_read(dev, &cycles, &ns, &unknown))
+        out->mhz = cycles / ns * 1e3;
+    return RUNG_OK;
+}
+
+enum rung_status rung_time_launches(const struct rung_task *task, struct rung_device *dev,
+                                    struct rung_timer *timer, int launches, double *ms,
+                                    struct rung_err *err)
+{
+    struct rung_series s = {.task = *task};
+    struct rung_slice got;
+    enum rung_status st = slice(&s, dev, timer, launches, &got, err);
+    if (!st)
+        *ms = got.ms;
+    return st;
+}
+
+/* At least one launch outside the clock (the first loads modules), then as many in a slice as
+ * its length asks for. */
+static enum rung_status calibrate(struct rung_series *s, struct rung_device *dev,
+                                  struct rung_timer *timer, const struct rung_measure_options *o,
+                                  struct rung_err *err)
+{
+    struct rung_slice got;
+    enum rung_status st = slice(s, dev, timer, 1, &got, err);
+
+    s->launches = 1;
+    for (int i = 0; i < 2 && !st; i++) {
+        st = slice(s, dev, timer, i && got.ms < o->slice_ms / 8 ? 8 : 1, &got, err);
+        if (got.ms > 0 && got.ms < o->slice_ms)
+            s->launches = (int)fmin(ceil(o->slice_ms / got.ms), MAX_LAUNCHES);
+    }
+    if (st || !o->graph || !dev->ops->graph_begin)
+        return st;
+    /* Whole graphs in a slice; every set equally often in a graph. */
+    const int sets = (int)s->task.n_sets;
+    const int most = s->launches < GRAPH_LAUNCHES ? s->launches : GRAPH_LAUNCHES;
+    s->in_graph = (most + sets - 1) / sets * sets;
+    s->launches = (s->launches + s->in_graph - 1) / s->in_graph * s->in_graph;
+    st = dev->ops->graph_begin(dev, err);
+    if (st)
+        return st;
+    st = enqueue(s, dev, s->in_graph, err);
+    struct rung_err end_err;
+    const enum rung_status ended = dev->ops->graph_end(dev, &s->graph, st ? &end_err : err);
+    return st ? st : ended;
+}
+
+/* Clocks climb and settle under load: the ladder runs unrecorded until the reference's time has
+ * stopped moving. */
 static enum rung_status warm(struct rung_series *series, size_t n, struct rung_device *dev,
-                             struct rung_timer *timer, struct rung_err *err)
+                             struct rung_timer *timer, double *spent, struct rung_err *err)
+{
+    const double begin = rung_now();
+    double before = 0;
+    enum rung_status st = RUNG_OK;
+
+    for (*spent = 0; *spent < WARM_MOST_S && !st; *spent = rung_now() - begin) {
+        double sum = 0;
+        int taken = 0;
+        for (const double from = rung_now(); rung_now() - from < WARM_LEAST_S / 2 && !st; taken++) {
+            struct rung_slice got = {0};
+            st = slice(&series[0], dev, timer, series[0].launches, &got, err);
+            sum += got.ms;
+        }
+        for (size_t i = 1; i < n && !st; i++) {
+            struct rung_slice got;
+            if (!series[i].slow)
+                st = slice(&series[i], dev, timer, series[i].launches, &got, err);
+        }
+        const double mean = taken ? sum / taken : 0;
+        if (*spent > WARM_LEAST_S && fabs(mean - before) <= STEADY * mean)
+            break;
+        before = mean;
+    }
+    return st;
+}
+
+static enum rung_status keep(struct rung_series *s, double ms, double ratio, double cycles,
+                             double mhz, struct rung_err *err)
+{
+    if (s->n == s->cap) {
+        const size_t cap = s->cap ? 2 * s->cap : 64;
+        double **const column[] = {&s->ms, &s->ratio, &s->cycles, &s->mhz};
+        for (size_t i = 0; i < 4; i++) {
+            double *bigger = realloc(*column[i], cap * sizeof(double));
+            if (!bigger)
+                return rung_fail(err, RUNG_E_NOMEM, "measure: out of memory");
+            *column[i] = bigger;
+        }
+        s->cap = cap;
+    }
+    s->ms[s->n] = ms;
+    s->ratio[s->n] = ratio;
+    s->cycles[s->n] = cycles;
+    s->mhz[s->n++] = mhz;
+    return RUNG_OK;
+}
+
+struct round {
+    struct rung_slice first, last; /* of the reference */
+    struct rung_slice *got;        /* one a series */
+    double *at;                    /* middle of each slice, in ms of device time */
+    double end;
+};
+
+/* The reference as it would have been at that moment of the round. */
+static struct rung_slice reference_at(const struct round *r, double at)
+{
+    const double f = r->end > 0 ? at / r->end : 0.5;
+    struct rung_slice s = {r->first.ms + f * (r->last.ms - r->first.ms), 0};
+    if (r->first.mhz > 0 && r->last.mhz > 0)
+        s.mhz = r->first.mhz + f * (r->last.mhz - r->first.mhz);
+    return s;
+}
+
+static bool clocks_differ(double a, double b)
+{
+    return a > 0 && b > 0 && fabs(a - b) > CLOCK_TOLERANCE * b;
+}
+
+static bool wanted(const struct rung_series *s, int round)
+{
+    return !s->slow || s->n < SLOW_ROUNDS || round == 0;
+}
+
+static enum rung_status time_round(struct rung_series *series, bool has_reference,
+                                   const size_t *order, size_t n_order, int number,
+                                   struct rung_device *dev, struct rung_timer *timer,
+                                   struct round *r, struct rung_err *err)
 {
     enum rung_status st = RUNG_OK;
-    double total = 0;
-    while (total < WARM_MS && !st)
-        for (size_t i = 0; i < n && !st; i++) {
-            double ms = 0;
-            st = rung_slice(series[i].session, dev, timer, series[i].launches, &ms, err);
-            total += ms * series[i].launches + 1e-3;
+    double now = 0;
+
+    if (has_reference) {
+        st = slice(&series[0], dev, timer, series[0].launches, &r->first, err);
+        now = 0.5 * r->first.ms * series[0].launches;
+    }
+    for (size_t k = 0; k < n_order && !st; k++) {
+        const size_t i = order[k];
+        if (!wanted(&series[i], number))
+            continue;
+        st = slice(&series[i], dev, timer, series[i].launches, &r->got[i], err);
+        const double length = r->got[i].ms * series[i].launches;
+        r->at[i] = now + 0.5 * length;
+        now += length;
+    }
+    if (has_reference && !st) {
+        st = slice(&series[0], dev, timer, series[0].launches, &r->last, err);
+        r->end = now + 0.5 * r->last.ms * series[0].launches;
+    }
+    return st;
+}
+
+static void report_slice(const struct rung_measure_options *o, int round, int position, size_t i,
+                         const struct rung_slice *s, bool valid)
+{
+    if (o->on_slice)
+        o->on_slice(o->on_slice_ctx, round, position, i, s, valid);
+}
+
+/* Turns a round into ratios; what a clock makes void is counted and left out. */
+static enum rung_status keep_round(struct rung_series *series, bool has_reference,
+                                   const size_t *order, size_t n_order, int number,
+                                   bool slowdown, const struct round *r,
+                                   const struct rung_measure_options *o, struct rung_err *err)
+{
+    enum rung_status st = RUNG_OK;
+    const bool moved = has_reference && clocks_differ(r->first.mhz, r->last.mhz);
+    int position = has_reference;
+
+    if (has_reference) {
+        const bool valid = !slowdown && !moved;
+        report_slice(o, number, 0, 0, &r->first, valid);
+        report_slice(o, number, (int)n_order + 1, 0, &r->last, valid);
+        if (valid)
+            st = keep(&series[0], 0.5 * (r->first.ms + r->last.ms), r->first.ms / r->last.ms,
+                      r->first.ms * r->first.mhz / (r->last.ms * r->last.mhz), r->last.mhz, err);
+        else
+            series[0].discarded++;
+    }
+    for (size_t k = 0; k < n_order && !st; k++) {
+        struct rung_series *s = &series[order[k]];
+        const struct rung_slice *got = &r->got[order[k]];
+        const struct rung_slice ref = reference_at(r, r->at[order[k]]);
+        if (!wanted(s, number))
+            continue;
+        const bool valid = !slowdown && !moved &&
+                           !(has_reference && clocks_differ(got->mhz, ref.mhz));
+        report_slice(o, number, position++, order[k], got, valid);
+        if (!valid) {
+            s->discarded++;
+            continue;
         }
+        const double ratio = has_reference ? ref.ms / got->ms : NAN;
+        st = keep(s, got->ms, ratio, got->mhz > 0 && ref.mhz > 0 ? ratio * ref.mhz / got->mhz : NAN,
+                  got->mhz, err);
+    }
     return st;
 }
 
@@ -59,81 +261,140 @@ static void shuffle(size_t *order, size_t n, uint64_t *state)
 {
     for (size_t i = n; i > 1; i--) {
         *state = rung_mix64(*state);
-        size_t j = (size_t)(*state % i), t = order[i - 1];
+        const size_t j = (size_t)(*state % i), t = order[i - 1];
         order[i - 1] = order[j];
         order[j] = t;
     }
 }
 
-static enum rung_status one_round(struct rung_series *series, size_t n, bool has_reference,
-                                  const size_t *order, size_t r, struct rung_device *dev,
-                                  struct rung_timer *timer, struct rung_err *err)
+static void reverse(size_t *order, size_t n)
 {
-    double first = NAN, second = NAN;
-    enum rung_status st = RUNG_OK;
+    for (size_t i = 0; i < n / 2; i++) {
+        const size_t t = order[i];
+        order[i] = order[n - 1 - i];
+        order[n - 1 - i] = t;
+    }
+}
 
-    if (has_reference)
-        st = rung_slice(series[0].session, dev, timer, series[0].launches, &first, err);
-    for (size_t k = 0; k < n && !st; k++) {
-        struct rung_series *s = &series[order[k]];
-        if (!(has_reference && order[k] == 0))
-            st = rung_slice(s->session, dev, timer, s->launches, &s->ms[r], err);
+/* Are all intervals narrow enough? Slow series have what they will get. */
+static bool narrow(const struct rung_series *series, size_t n, bool has_reference, double target)
+{
+    for (size_t i = has_reference; i < n; i++) {
+        const double *v = has_reference ? series[i].ratio : series[i].ms;
+        if (!series[i].slow && !(rung_half_width(v, series[i].n) <= target))
+            return false;
     }
-    if (has_reference && !st) {
-        st = rung_slice(series[0].session, dev, timer, series[0].launches, &second, err);
-        series[0].ms[r] = 0.5 * (first + second);
+    return true;
+}
+
+static int fewest(const struct rung_series *series, size_t n)
+{
+    int least = INT32_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (!series[i].slow && (int)series[i].n < least)
+            least = (int)series[i].n;
+    return least == INT32_MAX ? (int)series[0].n : least;
+}
+
+static enum rung_status all_rounds(struct rung_series *series, size_t n, bool has_reference,
+                                   struct rung_device *dev, struct rung_timer *timer,
+                                   const struct rung_measure_options *o, struct rung_measured *out,
+                                   struct rung_err *err)
+{
+    size_t n_order = n - has_reference, *order = calloc(n + 1, sizeof *order);
+    struct round r = {.got = calloc(n + 1, sizeof *r.got), .at = calloc(n + 1, sizeof *r.at)};
+    uint64_t state = rung_mix64(o->seed + 1);
+    enum rung_status st = RUNG_OK;
+    const double begin = rung_now();
+    int look = o->min_rounds, tried = 0;
+
+    if (!order || !r.got || !r.at)
+        st = rung_fail(err, RUNG_E_NOMEM, "measure: out of memory");
+    for (size_t i = 0; i < n_order && !st; i++)
+        order[i] = i + has_reference;
+    out->ended = RUNG_ENDED_ROUNDS;
+    while (!st) {
+        const int valid = fewest(series, n);
+        if (valid >= look || (o->max_rounds && valid >= o->max_rounds)) {
+            if (narrow(series, n, has_reference, o->target)) {
+                out->ended = RUNG_ENDED_TARGET;
+                break;
+            }
+            look *= 2;
+        }
+        if (o->max_rounds && valid >= o->max_rounds)
+            break;
+        if (rung_now() - begin > o->budget_s && (valid >= o->min_rounds || tried > 4 * o->min_rounds)) {
+            out->ended = RUNG_ENDED_BUDGET;
+            break;
+        }
+        rung_progress(o->quiet, "round %d, %.0f s", valid + 1, rung_now() - begin);
+        if (tried % 2)
+            reverse(order, n_order);
+        else
+            shuffle(order, n_order, &state);
+        const double from = rung_now();
+        struct rung_clock_window w;
+        st = time_round(series, has_reference, order, n_order, tried, dev, timer, &r, err);
+        rung_clocks_window(o->clocks, from, rung_now(), &w);
+        if (!st)
+            st = keep_round(series, has_reference, order, n_order, tried, w.slowdown, &r, o, err);
+        out->slices_s += 1e-3 * (r.end + 0.5 * (r.first.ms + r.last.ms) * series[0].launches);
+        tried++;
     }
-    for (size_t k = 0; k < n && !st; k++)
-        series[k].ratio[r] = k == 0 && has_reference
-                                 ? first / second
-                                 : 0.5 * (first + second) / series[k].ms[r];
+    rung_progress(o->quiet, "%s", "");
+    out->rounds = fewest(series, n);
+    out->wall_s = rung_now() - begin;
+    rung_clocks_window(o->clocks, begin, rung_now(), &out->clocks);
+    free(order);
+    free(r.got);
+    free(r.at);
     return st;
 }
 
 enum rung_status rung_measure(struct rung_series *series, size_t n, bool has_reference,
-                              struct rung_bed *bed, const struct rung_measure_options *o,
-                              struct rung_err *err)
+                              struct rung_device *dev, const struct rung_measure_options *o,
+                              struct rung_measured *out, struct rung_err *err)
 {
-    struct rung_device *dev = rung_bed_device(bed);
     struct rung_timer *timer;
-    uint64_t state = o->seed;
-    size_t *order = calloc(n ? n : 1, sizeof *order);
-    enum rung_status st = dev->ops->timer_create(dev, &timer, err);
+    enum rung_status st;
 
-    if (st) {
-        free(order);
+    memset(out, 0, sizeof *out);
+    if (!n)
+        return RUNG_OK;
+    st = dev->ops->timer_create(dev, &timer, err);
+    if (st)
         return st;
-    }
     for (size_t i = 0; i < n && !st; i++) {
-        series[i].ms = calloc((size_t)o->rounds, sizeof(double));
-        series[i].ratio = calloc((size_t)o->rounds, sizeof(double));
-        if (!order || !series[i].ms || !series[i].ratio)
-            st = rung_fail(err, RUNG_E_NOMEM, "measure: out of memory");
-        else
-            st = calibrate(&series[i], dev, timer, o->slice_ms, err);
-        if (order)
-            order[i] = i;
+        st = calibrate(&series[i], dev, timer, o, err);
+        if (!st && series[i].launches == 1) {
+            struct rung_slice one;
+            st = slice(&series[i], dev, timer, 1, &one, err);
+            series[i].slow = i > 0 && one.ms > SLOW_FACTOR * o->slice_ms;
+        }
     }
     if (!st)
-        st = warm(series, n, dev, timer, err);
-    for (int r = 0; r < o->rounds && !st; r++) {
-        rung_progress(o->quiet, "round %d of %d", r + 1, o->rounds);
-        shuffle(order, n, &state);
-        st = one_round(series, n, has_reference, order, (size_t)r, dev, timer, err);
-        for (size_t i = 0; i < n && !st; i++)
-            series[i].n++;
-    }
-    rung_progress(o->quiet, "%s", "");
-    for (size_t i = 0; i < n; i++)
-        series[i].measured = series[i].n > 0;
+        st = warm(series, n, dev, timer, &out->warm_s, err);
+    if (!st)
+        st = all_rounds(series, n, has_reference, dev, timer, o, out, err);
     dev->ops->timer_destroy(dev, timer);
-    free(order);
     return st;
 }
 
-void rung_series_finish(struct rung_series *s)
+void rung_series_finish(struct rung_series *s, struct rung_device *dev)
 {
     free(s->ms);
     free(s->ratio);
-    s->ms = s->ratio = NULL;
+    free(s->cycles);
+    free(s->mhz);
+    s->ms = s->ratio = s->cycles = s->mhz = NULL;
+    if (s->graph)
+        dev->ops->graph_destroy(dev, s->graph);
+    s->graph = NULL;
+}
+
+const char *rung_ended_name(enum rung_ended e)
+{
+    static const char *const name[] = {"target", "budget", "rounds"};
+    return name[e];
 }

@@ -1,43 +1,84 @@
 /*
- * Interleaved timing of several kernels on one case.
+ * Interleaved timing of several things on one case.
  *
- * A round times the reference, then every other kernel in shuffled order, then the
- * reference again; a ratio is formed inside the round against the mean of its two
- * reference slices, so that drift cancels to first order. A slice is as many launches
- * as its shortest length asks for.
+ * A round times the reference, every other series, and the reference again; the order is
+ * shuffled by the seed and reversed in every other round. A ratio is formed inside the round, against the
+ * reference interpolated between its two slices at the moment of the slice, so that drift
+ * cancels to first order. A slice is as many launches as its shortest length asks for, between two
+ * marks in the stream; nothing is synchronised or subtracted inside it.
  */
 #ifndef RUNG_MEASURE_H
 #define RUNG_MEASURE_H
 
-#include "runner.h"
+#include "clocks.h"
+#include "device.h"
 
-/* What was measured of one kernel. Ratios are reference time over kernel time. */
+/* What is timed: enqueues one launch on operand set `set`. */
+struct rung_task {
+    enum rung_status (*launch)(void *ctx, uint32_t set, struct rung_err *err);
+    void *ctx;
+    uint32_t n_sets; /* sets are rotated, so that each launch finds them out of the cache */
+};
+
+struct rung_slice {
+    double ms;  /* of one launch */
+    double mhz; /* observed clock of an SM; 0 = unknown */
+};
+
+/* What was measured of one task, one value a valid round. Ratios are reference over this. */
 struct rung_series {
-    struct rung_session *session;
-    bool measured;
-    int launches;   /* in a slice */
-    size_t n;       /* rounds */
-    double *ms;     /* a launch, one value a round */
-    double *ratio;  /* one a round; of the reference itself: its first slice over its second */
+    struct rung_task task;
+    int launches;       /* in a slice */
+    bool slow;          /* so much slower than the reference that few rounds do */
+    size_t n, cap;
+    double *ms;         /* a launch */
+    double *ratio;      /* of times */
+    double *cycles;     /* ratio of cycles: time times observed clock; NAN where unknown */
+    double *mhz;
+    int discarded;      /* rounds that a clock made void */
+    uint32_t next_set;
+    struct rung_graph *graph;
+    int in_graph;       /* launches in it */
 };
 
 struct rung_measure_options {
-    int rounds;
+    int min_rounds;     /* at least; then looked at when their number has doubled */
+    int max_rounds;     /* 0: no limit but the budget */
+    double target;      /* relative half-width of the interval that ends the measurement */
+    double budget_s;    /* wall time of the rounds that ends it too */
     double slice_ms;
     uint64_t seed;
+    bool graph;         /* replay launches as a graph */
     bool quiet;
+    struct rung_clocks *clocks; /* may be NULL */
+    /* Called for every slice, valid or not; may be NULL. position: place in the round. */
+    void (*on_slice)(void *ctx, int round, int position, size_t series,
+                     const struct rung_slice *slice, bool valid);
+    void *on_slice_ctx;
 };
 
-/* series[0] is the reference when has_reference. Allocates ms and ratio; free them with
- * rung_series_finish. Needs a loaded bed. A failing launch ends the measurement. */
+enum rung_ended { RUNG_ENDED_TARGET, RUNG_ENDED_BUDGET, RUNG_ENDED_ROUNDS };
+
+struct rung_measured {
+    enum rung_ended ended;
+    int rounds;           /* valid ones */
+    double warm_s, wall_s, slices_s;
+    struct rung_clock_window clocks;
+};
+
+/* series[0] is the reference when has_reference. Fills the series; finish them. A launch that
+ * fails ends the measurement. */
 enum rung_status rung_measure(struct rung_series *series, size_t n, bool has_reference,
-                              struct rung_bed *bed, const struct rung_measure_options *o,
-                              struct rung_err *err);
-void rung_series_finish(struct rung_series *s);
+                              struct rung_device *dev, const struct rung_measure_options *o,
+                              struct rung_measured *out, struct rung_err *err);
+void rung_series_finish(struct rung_series *s, struct rung_device *dev);
 
 /* One slice of `launches`: milliseconds a launch. */
-enum rung_status rung_slice(struct rung_session *s, struct rung_device *dev,
-                            struct rung_timer *timer, int launches, double *ms,
-                            struct rung_err *err);
+enum rung_status rung_time_launches(const struct rung_task *task, struct rung_device *dev,
+                                    struct rung_timer *timer, int launches, double *ms,
+                                    struct rung_err *err);
+
+/* "target", "budget", "rounds" */
+const char *rung_ended_name(enum rung_ended e);
 
 #endif

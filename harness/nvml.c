@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -121,25 +122,78 @@ static void read_state(const struct nvml *n, nvml_device dev, struct rung_nvml_s
     }
 }
 
+struct rung_nvml {
+    struct nvml lib;
+    nvml_device dev;
+};
+
+enum rung_status rung_nvml_open(const char *uuid, struct rung_nvml **out, struct rung_err *err)
+{
+    struct rung_nvml *n = calloc(1, sizeof *n);
+    enum rung_status s;
+
+    if (!n)
+        return rung_fail(err, RUNG_E_NOMEM, "management library: out of memory");
+    s = load(&n->lib, err);
+    if (!s && n->lib.init())
+        s = rung_fail(err, RUNG_E_UNAVAILABLE, "the management library does not start");
+    if (!s && n->lib.by_uuid(uuid, &n->dev))
+        s = rung_fail(err, RUNG_E_UNAVAILABLE, "the management library knows no %s", uuid);
+    if (s) {
+        free(n);
+        return s;
+    }
+    *out = n;
+    return RUNG_OK;
+}
+
+/* The library itself stays loaded: it is wanted again, and starting it takes long. */
+void rung_nvml_close(struct rung_nvml *n)
+{
+    if (!n)
+        return;
+    n->lib.shutdown();
+    free(n);
+}
+
+void rung_nvml_state(struct rung_nvml *n, struct rung_nvml_state *out)
+{
+    memset(out, 0, sizeof *out);
+    read_state(&n->lib, n->dev, out);
+}
+
+void rung_nvml_sample(struct rung_nvml *n, struct rung_nvml_sample *out)
+{
+    unsigned v = 0;
+    memset(out, 0, sizeof *out);
+    n->lib.clock(n->dev, CLOCK_SM, &out->sm_mhz);
+    n->lib.temperature(n->dev, 0, &out->temperature_c);
+    if (!n->lib.power(n->dev, &v))
+        out->power_w = v * 1e-3;
+    n->lib.reasons(n->dev, &out->reasons);
+}
+
+bool rung_nvml_slowdown(unsigned long long active)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if ((active & reasons[i].bit) && reasons[i].bad)
+            return true;
+    return false;
+}
+
+bool rung_nvml_power_cap(unsigned long long active)
+{
+    return active & 0x4;
+}
+
 enum rung_status rung_nvml_read(const char *uuid, struct rung_nvml_state *out,
                                 struct rung_err *err)
 {
-    struct nvml n;
-    nvml_device dev;
-    enum rung_status s = load(&n, err);
-
+    struct rung_nvml *n;
+    enum rung_status s = rung_nvml_open(uuid, &n, err);
     if (s)
         return s;
-    memset(out, 0, sizeof *out);
-    if (n.init()) {
-        s = rung_fail(err, RUNG_E_UNAVAILABLE, "the management library does not start");
-    } else {
-        if (n.by_uuid(uuid, &dev))
-            s = rung_fail(err, RUNG_E_UNAVAILABLE, "the management library knows no %s", uuid);
-        else
-            read_state(&n, dev, out);
-        n.shutdown();
-    }
-    dlclose(n.so);
-    return s;
+    rung_nvml_state(n, out);
+    rung_nvml_close(n);
+    return RUNG_OK;
 }

@@ -15,6 +15,23 @@ struct rung_nvml_state {
     char throttle_text[160];   /* active reasons in words; empty if none */
 };
 
+/* What changes while kernels run. */
+struct rung_nvml_sample {
+    unsigned sm_mhz, temperature_c;
+    double power_w;
+    unsigned long long reasons; /* for the two functions below */
+};
+
+struct rung_nvml;
+
+/* Opened once, asked often. Not for several threads at once. */
+enum rung_status rung_nvml_open(const char *uuid, struct rung_nvml **out, struct rung_err *err);
+void rung_nvml_close(struct rung_nvml *n);
+void rung_nvml_state(struct rung_nvml *n, struct rung_nvml_state *out);
+void rung_nvml_sample(struct rung_nvml *n, struct rung_nvml_sample *out);
+bool rung_nvml_slowdown(unsigned long long reasons);  /* heat or hardware: times are void */
+bool rung_nvml_power_cap(unsigned long long reasons); /* steady, valid, worth a flag */
+
 enum rung_status rung_nvml_read(const char *uuid, struct rung_nvml_state *out,
                                 struct rung_err *err);
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { KEY_ALPHA = 256, KEY_BETA, KEY_EPS, KEY_LD, KEY_OFFSET, KEY_SEED, KEY_ROUNDS, KEY_SLICE,
-       KEY_PATH, KEY_STRICT, KEY_DRY };
+       KEY_PATH, KEY_STRICT, KEY_DRY, KEY_TARGET, KEY_BUDGET, KEY_L2, KEY_TIMING, KEY_OUT, KEY_CSV,
+       KEY_NULL, KEY_OFFICIAL, KEY_ABSOLUTE, KEY_REGRESSION };
 
 /* Every option of every command. `letter` is what a command lists in its `options`. */
 static const struct {
@@ -25,6 +26,18 @@ static const struct {
     {'S', {"seed", KEY_SEED, "N", 0, "seed of data and order (1)", 0}},
     {'r', {"rounds", KEY_ROUNDS, "N", 0, "rounds to measure", 0}},
     {'t', {"slice-ms", KEY_SLICE, "MS", 0, "shortest timed slice, in milliseconds", 0}},
+    {'T', {"target", KEY_TARGET, "PCT", 0, "half-width of the interval to reach, percent (0.2)", 0}},
+    {'B', {"budget", KEY_BUDGET, "S", 0, "seconds a kernel may take to reach it (20)", 0}},
+    {'2', {"l2", KEY_L2, "warm|cold", 0, "operands in the cache, or rotated through more than twice it "
+           "(sgemm warm, row families cold)", 0}},
+    {'g', {"timing", KEY_TIMING, "events|graph", 0, "time launches, or replays of a graph of them", 0}},
+    {'O', {"out", KEY_OUT, "FILE", 0, "where the records go (runs/STAMP-HOST.jsonl)", 0}},
+    {'N', {"null", KEY_NULL, NULL, 0, "each kernel against itself: the noise of this machine", 0}},
+    {'F', {"official", KEY_OFFICIAL, NULL, 0, "exit 5 unless every ratio is official", 0}},
+    {'c', {"csv", KEY_CSV, NULL, 0, "print CSV", 0}},
+    {'A', {"absolute", KEY_ABSOLUTE, NULL, 0, "compare times even across boots or binaries", 0}},
+    {'R', {"fail-on-regression", KEY_REGRESSION, "PCT", 0, "exit 7 on a slow-down of more than PCT "
+           "percent that its interval confirms", 0}},
     {'j', {"json", 'j', NULL, 0, "print JSON", 0}},
     {'x', {"strict", KEY_STRICT, NULL, 0, "fail if any plugin file was turned down", 0}},
     {'n', {"dry-run", KEY_DRY, NULL, 0, "print what would be run, and stop", 0}},
@@ -54,6 +67,22 @@ static int64_t whole(struct argp_state *st, const char *name, const char *arg, i
     return v;
 }
 
+static double positive(struct argp_state *st, const char *name, const char *arg)
+{
+    const double v = number(st, name, arg);
+    if (!(v > 0.0))
+        argp_error(st, "--%s: '%s' is not above 0", name, arg);
+    return v;
+}
+
+static const char *one_of(struct argp_state *st, const char *name, const char *arg, const char *a,
+                          const char *b)
+{
+    if (strcmp(arg, a) && strcmp(arg, b))
+        argp_error(st, "--%s: '%s' is neither %s nor %s", name, arg, a, b);
+    return arg;
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *st)
 {
     struct rung_options *o = st->input;
@@ -70,8 +99,21 @@ static error_t parse_one(int key, char *arg, struct argp_state *st)
     case KEY_OFFSET: o->offset = whole(st, "offset", arg, 0); break;
     case KEY_SEED: o->seed = (uint64_t)whole(st, "seed", arg, 0); break;
     case KEY_ROUNDS: o->rounds = (int)whole(st, "rounds", arg, 1); break;
-    case KEY_SLICE: o->slice_ms = number(st, "slice-ms", arg); break;
+    case KEY_SLICE: o->slice_ms = positive(st, "slice-ms", arg); break;
     case KEY_PATH: o->plugin_path = arg; break;
+    case KEY_TARGET: o->target_pct = positive(st, "target", arg); break;
+    case KEY_BUDGET: o->budget_s = positive(st, "budget", arg); break;
+    case KEY_L2: o->l2 = one_of(st, "l2", arg, "warm", "cold"); break;
+    case KEY_TIMING: o->timing = one_of(st, "timing", arg, "events", "graph"); break;
+    case KEY_OUT: o->out = arg; break;
+    case KEY_CSV: o->csv = true; break;
+    case KEY_NULL: o->null_run = true; break;
+    case KEY_OFFICIAL: o->official = true; break;
+    case KEY_ABSOLUTE: o->absolute = true; break;
+    case KEY_REGRESSION:
+        o->regression_pct = number(st, "fail-on-regression", arg);
+        o->has_regression = true;
+        break;
     case KEY_STRICT: o->strict = true; break;
     case KEY_DRY: o->dry_run = true; break;
     case ARGP_KEY_ARGS:
@@ -96,7 +138,7 @@ void rung_options_parse(const struct rung_command *cmd, int argc, char **argv,
     if (asprintf(&doc, "%s\v%s", cmd->summary, cmd->help) < 0)
         exit(RUNG_EXIT_FAILURE);
     struct argp parser = {list, parse_one, cmd->args, doc, NULL, NULL, NULL};
-    *out = (struct rung_options){.seed = 1};
+    *out = (struct rung_options){.seed = 1, .argc = argc, .argv = argv};
     snprintf(name, sizeof name, "rung %s", cmd->name);
     argv[0] = name;
     argp_err_exit_status = RUNG_EXIT_USAGE;

@@ -27,7 +27,13 @@ struct rung_options {
     uint64_t seed;
     int rounds;          /* 0: the command's default */
     double slice_ms;     /* 0: the command's default */
-    bool json, strict, quiet, dry_run;
+    double target_pct;   /* 0: the command's default */
+    double budget_s;     /* 0: the command's default */
+    double regression_pct;
+    const char *l2, *timing, *out; /* NULL: the command's default */
+    bool json, csv, strict, quiet, dry_run, null_run, official, absolute, has_regression;
+    int argc;            /* the whole command line, for the record */
+    char **argv;
     char **arg; /* positional arguments, argv's own */
     int n_args;
 };
@@ -57,6 +63,7 @@ int cmd_run(const struct rung_options *o);
 int cmd_check(const struct rung_options *o);
 int cmd_ladder(const struct rung_options *o);
 int cmd_doctor(const struct rung_options *o);
+int cmd_compare(const struct rung_options *o);
 int cmd_new(const struct rung_options *o);
 
 #endif

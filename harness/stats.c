@@ -61,3 +61,12 @@ void rung_median_interval(const double *v, size_t n, double *lo, double *hi)
     *hi = s[k ? n - k : n - 1];
     free(s);
 }
+
+double rung_half_width(const double *v, size_t n)
+{
+    double lo, hi;
+    if (n < 6)
+        return NAN;
+    rung_median_interval(v, n, &lo, &hi);
+    return 0.5 * (hi - lo) / fabs(rung_median(v, n));
+}

@@ -21,7 +21,7 @@
 
 namespace {
 
-enum { CUBLAS_OP_N = 0, CUBLAS_PEDANTIC_MATH = 2 };
+enum { CUBLAS_OP_N = 0, CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
 constexpr size_t WORKSPACE = 32u << 20; /* what cuBLAS itself takes on Hopper */
 
 struct cublas_api {
@@ -158,6 +158,50 @@ void note_library(const struct rung_env *env, void *handle)
         env->note(env->ctx, "cublas_path", info.dli_fname);
 }
 
+constexpr int PROBE_MN = 256, PROBE_K = 8;
+
+__global__ void sgemm_k0_probe_fill(float *a, float *b)
+{
+    a[blockIdx.x * PROBE_K + threadIdx.x] = 1.0f + 1.0f / 4096.0f;
+    b[blockIdx.x * PROBE_K + threadIdx.x] = 1.0f;
+}
+
+/* A = 1 + 2^-12, B = 1, K = 8: the sum 8 + 2^-9 is exact in FP32; TF32 has 10 bits of fraction and
+ * rounds A to 1. What this handle makes of it in its present mode. */
+const char *probe(void *handle, cudaStream_t stream, float *device)
+{
+    float *a = device, *b = a + PROBE_MN * PROBE_K, *c = b + PROBE_MN * PROBE_K, got = 0.0f;
+    const float one = 1.0f, zero = 0.0f;
+    if (rung_launch(sgemm_k0_probe_fill, dim3(PROBE_MN), dim3(PROBE_K), 0, stream, a, b) ||
+        cublas.sgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, PROBE_MN, PROBE_MN, PROBE_K, &one, b, PROBE_MN,
+                     a, PROBE_K, &zero, c, PROBE_MN) ||
+        cudaMemcpyAsync(&got, c, sizeof got, cudaMemcpyDeviceToHost, stream) ||
+        cudaStreamSynchronize(stream))
+        return "failed";
+    return got == 8.0f + 1.0f / 512.0f ? "exact" : "rounded";
+}
+
+/* The probe in the mode that is timed, and with TF32 asked for: the control. Where the environment locks
+ * TF32 out (NVIDIA_TF32_OVERRIDE=0) the control is exact too; without that it must be rounded, or
+ * the probe could see nothing. Once a process. */
+void note_tf32(const struct rung_env *env, void *handle)
+{
+    static const char *pedantic, *control;
+    const cudaStream_t stream = static_cast<cudaStream_t>(env->stream);
+    float *memory = nullptr;
+    if (!pedantic && !cudaMalloc(&memory, sizeof(float) * (2 * PROBE_MN * PROBE_K + PROBE_MN * PROBE_MN))) {
+        pedantic = probe(handle, stream, memory);
+        cublas.set_math(handle, CUBLAS_TF32_TENSOR_OP_MATH);
+        control = probe(handle, stream, memory);
+        cublas.set_math(handle, CUBLAS_PEDANTIC_MATH);
+        cudaFree(memory);
+    }
+    if (pedantic) {
+        env->note(env->ctx, "tf32_probe", pedantic);
+        env->note(env->ctx, "tf32_control", control);
+    }
+}
+
 bool accepts(const struct rung_case *c, char *reason, size_t cap)
 {
     for (int i = 0; i < 3; i++)
@@ -197,6 +241,7 @@ enum rung_status prepare(const struct rung_env *env, const struct rung_case *c,
         return env->fail(env->ctx, RUNG_E_DEVICE, "setting up cuBLAS: status %d", e);
     }
     note_library(env, s->handle);
+    note_tf32(env, s->handle);
     if (n_sets && !is_empty(c) && !is_scale(c))
         note_kernels(env, s, &sets[0]);
     *state = s;
@@ -223,7 +268,9 @@ void finish(void *state)
     free(s);
 }
 
-const struct rung_entry entries[] = {{"sgemm_k0_scale", RUNG_KERNEL_ADDRESS(sgemm_k0_scale)}};
+const struct rung_entry entries[] = {
+    {"sgemm_k0_scale", RUNG_KERNEL_ADDRESS(sgemm_k0_scale)},
+    {"sgemm_k0_probe_fill", RUNG_KERNEL_ADDRESS(sgemm_k0_probe_fill)}};
 const struct rung_limit limits[] = {
     {"shape", "M, N, K and leading dimensions below 2^31"},
     {"library", "libcublas.so.13 or .12, or what RUNG_CUBLAS names"},
@@ -244,7 +291,7 @@ RUNG_PLUGIN(k0) = {
     .needs = RUNG_NEED_CUDA_LIBRARY,
     .traits = RUNG_TRAIT_DETERMINISTIC | RUNG_TRAIT_GRAPH_CAPTURABLE | RUNG_TRAIT_LIBRARY_CALL,
     .entries = entries,
-    .n_entries = 1,
+    .n_entries = 2,
     .limits = limits,
     .n_limits = sizeof limits / sizeof limits[0],
     .accepts = accepts,
