@@ -177,7 +177,7 @@ static struct rung_fill fill_of(const struct rung_bed *bed, uint32_t operand)
 static enum rung_status whole_reference(struct rung_bed *bed, struct rung_ref *out,
                                         struct rung_err *err)
 {
-    struct known_ref *k = &bed->known[bed->known[1].ref.value ? (int)bed->data : 0];
+    struct known_ref *k = &bed->known[bed->known[1].ref.value && bed->data == RUNG_DATA_FLOATS];
     enum rung_status s = RUNG_OK;
 
     if (!k->valid || k->data != bed->data || k->seed != bed->seed) {
@@ -196,6 +196,29 @@ static bool whole(const struct rung_bed *bed)
     return bed->tile_rows >= bed->set[0].operand[bed->family->output].dim[0];
 }
 
+/* The family's special values over what fill has left, by way of the host. */
+static enum rung_status fill_special(struct rung_bed *bed, const struct rung_operand *o, uint32_t i,
+                                     struct rung_err *err)
+{
+    const struct rung_fill f = fill_of(bed, i);
+    const size_t bytes = (size_t)o->dim[1] * sizeof(float);
+    float *row = malloc(bytes);
+    enum rung_status s = row ? RUNG_OK : rung_fail(err, RUNG_E_NOMEM, "bed: out of memory");
+
+    for (int64_t r = 0; r < o->dim[0] && !s; r++) {
+        for (int64_t col = 0; col < o->dim[1]; col++) {
+            const uint32_t bits = rung_fill_value(f, (uint64_t)(r * o->dim[1] + col));
+            float usual;
+            memcpy(&usual, &bits, sizeof usual);
+            row[col] = bed->family->special(&bed->c, i, r, col, usual);
+        }
+        s = bed->dev->ops->copy(bed->dev, (float *)o->data + r * o->stride[0], row, bytes,
+                                RUNG_TO_DEVICE, err);
+    }
+    free(row);
+    return s;
+}
+
 enum rung_status rung_bed_load(struct rung_bed *bed, enum rung_dataset data, uint64_t seed,
                                struct rung_err *err)
 {
@@ -210,6 +233,8 @@ enum rung_status rung_bed_load(struct rung_bed *bed, enum rung_dataset data, uin
             /* An input that must not be read stays canary: NaN if the kernel reads it. */
             if (bed->family->reads(&bed->c, i) &&
                 (s = bed->dev->kit->fill(bed->dev, operand_view(o), fill_of(bed, i), err)))
+                return s;
+            if (data == RUNG_DATA_SPECIAL && j == 0 && (s = fill_special(bed, o, i, err)))
                 return s;
             if (j == 0 && (s = bed->dev->kit->checksum(bed->dev, operand_view(o),
                                                        &bed->input_sum[i], err)))
@@ -249,7 +274,7 @@ enum rung_status rung_bed_reset(struct rung_bed *bed, uint32_t set, struct rung_
 }
 
 static void judge(struct rung_verdict *v, const struct rung_compare *r, const char *name,
-                  int64_t row, int64_t col, bool exact)
+                  int64_t row, int64_t col, bool exact, enum rung_dataset data)
 {
     if (!exact && r->worst > v->worst)
         v->worst = r->worst;
@@ -260,7 +285,8 @@ static void judge(struct rung_verdict *v, const struct rung_compare *r, const ch
              "%llu wrong elements%s of %s on %s, first %s[%lld,%lld] = %.9g, expected %.9g %s %.3g",
              (unsigned long long)r->wrong,
              r->unwritten ? " (some never written)" : r->nan ? " (some NaN)" : "", name,
-             exact ? "whole numbers" : "random floats", name, (long long)row, (long long)col,
+             data == RUNG_DATA_INTS ? "whole numbers"
+             : data == RUNG_DATA_FLOATS ? "random floats" : "special values", name, (long long)row, (long long)col,
              (double)r->got, r->want, exact ? "exactly, not within" : "within", r->allowed);
 }
 
@@ -268,7 +294,7 @@ static enum rung_status check_values(struct rung_bed *bed, uint32_t set, struct 
                                      struct rung_err *err)
 {
     const struct rung_operand *o = &bed->set[set].operand[bed->family->output];
-    const struct rung_tolerance tol = {.exact = bed->data == RUNG_DATA_INTS,
+    const struct rung_tolerance tol = {.exact = bed->data == RUNG_DATA_INTS && bed->family->exact,
                                        .factor = bed->family->tolerance(&bed->c)};
     enum rung_status s;
 
@@ -287,7 +313,8 @@ static enum rung_status check_values(struct rung_bed *bed, uint32_t set, struct 
         if (s)
             return s;
         const int64_t first = r.wrong ? (int64_t)r.first : 0;
-        judge(v, &r, o->name, row + first / o->dim[1], first % o->dim[1], tol.exact);
+        judge(v, &r, o->name, row + first / o->dim[1], first % o->dim[1], tol.exact,
+              bed->data);
         v->checked += (uint64_t)rows * (uint64_t)o->dim[1];
     }
     return RUNG_OK;

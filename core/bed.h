@@ -14,8 +14,9 @@
 
 /* Contents of the inputs. */
 enum rung_dataset {
-    RUNG_DATA_INTS,  /* small whole numbers: the result must be exact */
-    RUNG_DATA_FLOATS /* uniform floats: the result must be within the bound */
+    RUNG_DATA_INTS,  /* small whole numbers: the result must be exact where the family can be */
+    RUNG_DATA_FLOATS, /* uniform floats: the result must be within the bound */
+    RUNG_DATA_SPECIAL /* the family's special values among them: infinities, NaN, extremes */
 };
 
 enum rung_fault {

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct rung_family *const rung_families[] = {&rung_family_sgemm, NULL};
+const struct rung_family *const rung_families[] = {
+    &rung_family_sgemm, &rung_family_rmsnorm, &rung_family_softmax, NULL};
 
 const struct rung_family *rung_family_find(const char *name)
 {
@@ -45,6 +46,8 @@ void rung_case_from_edge(const struct rung_family *f, const struct rung_edge *e,
     c->offset = e->offset;
     c->alpha = e->alpha;
     c->beta = e->beta;
+    if (e->eps_zero)
+        c->eps = 0.0f;
     f->set_ld(c, e->pad);
 }
 
@@ -80,5 +83,7 @@ void rung_case_label(const struct rung_case *c, char *out, size_t cap)
         ADD(" alpha %g", (double)c->alpha);
     if (c->beta != 0.0f)
         ADD(" beta %g", (double)c->beta);
+    if (c->eps != 1e-6f)
+        ADD(" eps %g", (double)c->eps);
 #undef ADD
 }

@@ -10,6 +10,7 @@ struct rung_edge {
     int64_t pad;    /* elements added to every leading dimension */
     int64_t offset; /* elements every operand is shifted off its alignment */
     float alpha, beta;
+    bool eps_zero;  /* eps of 0 instead of the default */
 };
 
 struct rung_family {
@@ -37,11 +38,15 @@ struct rung_family {
     double (*tolerance)(const struct rung_case *c);
     /* Whole numbers in [-range, range] keep every sum exact in f32; and alpha, beta that do. */
     int32_t (*int_range)(const struct rung_case *c);
+    bool exact; /* on whole numbers the result is bitwise the reference; else within the bound */
+    /* Special values, a pattern a row: the element of an input; NULL where there are none. */
+    float (*special)(const struct rung_case *c, uint32_t operand, int64_t row, int64_t col,
+                     float usual);
     /* Id of the kernel that ratios are taken against on a device kind; NULL if none. */
     const char *(*reference_id)(const char *device_kind);
 };
 
-extern const struct rung_family rung_family_sgemm;
+extern const struct rung_family rung_family_sgemm, rung_family_rmsnorm, rung_family_softmax;
 extern const struct rung_family *const rung_families[]; /* NULL-terminated */
 
 const struct rung_family *rung_family_find(const char *name);

@@ -1,6 +1,7 @@
 /* The kit for operands in host memory. Plain loops: the emulated and CPU shapes are small,
  * and the reference shares no code with the libraries it judges. */
 #include "compare.h"
+#include "family_rows.h"
 #include "device.h"
 
 #include <stdlib.h>
@@ -119,6 +120,14 @@ static enum rung_status host_reference(struct rung_device *dev, const struct run
     (void)dev;
     if (!strcmp(c->family, "sgemm"))
         return sgemm_reference(c, set, c0, row0, rows, out, err);
+    if (!strcmp(c->family, "rmsnorm")) {
+        rung_rmsnorm_reference(c, set, row0, rows, out);
+        return RUNG_OK;
+    }
+    if (!strcmp(c->family, "softmax")) {
+        rung_softmax_reference(c, set, row0, rows, out);
+        return RUNG_OK;
+    }
     return rung_fail(err, RUNG_E_UNAVAILABLE, "no host reference for family %s", c->family);
 }
 

@@ -35,7 +35,7 @@ enum rung_status rung_session_task(void *ctx, uint32_t set, struct rung_err *err
 enum rung_status rung_session_verify(struct rung_session *s, enum rung_dataset data,
                                      uint64_t seed, uint32_t set, struct rung_verdict *out,
                                      struct rung_err *err);
-/* Both data sets; stops at the first fault. */
+/* All data sets of the family; stops at the first fault. */
 enum rung_status rung_session_verify_all(struct rung_session *s, uint64_t seed, uint32_t set,
                                          struct rung_verdict *out, struct rung_err *err);
 

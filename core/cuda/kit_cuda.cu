@@ -203,8 +203,10 @@ enum rung_status cuda_reference(struct rung_device *dev, const struct rung_case 
                                 const struct rung_set *set, const float *c0, int64_t row0,
                                 int64_t rows, struct rung_ref out, struct rung_err *err)
 {
-    enum rung_status s;
-    if (!strcmp(c->family, "sgemm"))
+    enum rung_status s = RUNG_OK;
+    if (!strcmp(c->family, "rmsnorm") || !strcmp(c->family, "softmax"))
+        rung_cuda_row_reference(c, set, row0, rows, out, stream_of(dev), c->family[0] == 's');
+    else if (!strcmp(c->family, "sgemm"))
         s = rung_cuda_sgemm_reference(c, set, c0, row0, rows, out, stream_of(dev), err);
     else
         s = rung_fail(err, RUNG_E_UNAVAILABLE, "no cuda reference for family %s", c->family);

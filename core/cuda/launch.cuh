@@ -41,4 +41,8 @@ enum rung_status rung_cuda_sgemm_reference(const struct rung_case *c, const stru
                                            struct rung_ref out, cudaStream_t stream,
                                            struct rung_err *err);
 
+/* Defined in reference_rows.cu. */
+void rung_cuda_row_reference(const struct rung_case *c, const struct rung_set *set, int64_t row0,
+                             int64_t rows, struct rung_ref out, cudaStream_t stream, bool softmax);
+
 #endif
