@@ -62,18 +62,24 @@ if [ -e "$build/tests/rung-badlaunch.cuda.so" ]; then
     [ $code = 1 ] && grep -q 'invalid' "$out/badlaunch.txt" || code=2
     verdict "an invalid launch in a module is seen by the core" $((code - 1))
 fi
+# The probe for TF32 must see it where it is allowed, or it could not be believed.
+RUNG_TF32_CONTROL=1 "$build/rung" run k0 256 1 --json >"$out/tf32.json" 2>&1 || true
+code=0
+grep -q '"tf32_probe": "exact"' "$out/tf32.json" && grep -q '"tf32_control": "rounded"' "$out/tf32.json" || code=1
+verdict "TF32: exact in pedantic mode, seen by the probe where it is asked for" $code
 if [ -x "$build/tests/test_device" ]; then
     run device "$build/tests/test_device" cuda
 fi
 if have compute-sanitizer; then
     # Racecheck is slow: shapes with every kind of edge, but small.
-    small=64x64x64,129x127x33,132x260x20,300x130x1,1x300x65
+    declare -A small=([sgemm]=64x64x64,129x127x33,132x260x20,300x130x1,1x300x65
+        [rmsnorm]=8x1000,3x2049,2x8193,5x31 [softmax]=8x1000,3x2049,2x8193,5x31)
     for family in $("$build/rung" list --json | python3 -c '
 import json, sys
 print(*sorted({k["family"] for k in json.load(sys.stdin)["kernels"] if k["target"] == "cuda"}))'); do
         check=("$build/rung" check --family "$family" --device cuda --quiet)
         sanitize "memcheck-$family" memcheck "$clean_mem" "${check[@]}"
-        [ "$family" != sgemm ] || check+=(--shapes "$small")
+        check+=(--shapes "${small[$family]}")
         sanitize "racecheck-$family" racecheck "$clean_race" "${check[@]}"
     done
 else
