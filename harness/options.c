@@ -26,7 +26,7 @@ static const struct {
     {'S', {"seed", KEY_SEED, "N", 0, "seed of data and order (1)", 0}},
     {'r', {"rounds", KEY_ROUNDS, "N", 0, "rounds to measure", 0}},
     {'t', {"slice-ms", KEY_SLICE, "MS", 0, "shortest timed slice, in milliseconds", 0}},
-    {'T', {"target", KEY_TARGET, "PCT", 0, "half-width of the interval to reach, percent (0.2)", 0}},
+    {'T', {"target", KEY_TARGET, "PCT", 0, "half-width of the interval to reach, percent (0.1)", 0}},
     {'B', {"budget", KEY_BUDGET, "S", 0, "seconds a kernel may take to reach it (20)", 0}},
     {'2', {"l2", KEY_L2, "warm|cold", 0, "operands in the cache, or rotated through more than twice it "
            "(sgemm warm, row families cold)", 0}},

@@ -42,6 +42,7 @@ provided() {
     pkg-config | git | python3) have "$1" ;;
     python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     python3-pytest) pytest_python >/dev/null ;;
+    python3-jsonschema) pytest_python >/dev/null && "$(pytest_python)" -c 'import jsonschema' 2>/dev/null ;;
     libjansson-dev) has_header c jansson.h ;;
     libcmocka-dev) printf '%s\n' '#include <stdarg.h>' '#include <stddef.h>' \
         '#include <stdint.h>' '#include <setjmp.h>' '#include <cmocka.h>' |

@@ -45,7 +45,7 @@ python_tests() {
     reports+=("$report")
 }
 
-need "${build_packages[@]}" libcmocka-dev python3-pytest
+need "${build_packages[@]}" libcmocka-dev python3-pytest python3-jsonschema
 want_optional_packages
 cuda=disabled
 if use_toolkit; then
