@@ -1,6 +1,7 @@
 /* rung ladder FAMILY|KERNEL...: the ratio table. */
 #include "identity.h"
 #include "ladder.h"
+#include "resume.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,13 +124,17 @@ static enum rung_status plan_family(const struct rung_options *o, const struct r
     return st;
 }
 
-static void run_family(struct rung_ladder *l, json_t *rows)
+static void run_family(struct rung_ladder *l, json_t *rows, size_t *skip)
 {
     const bool print = !l->o->json && !l->o->csv;
     size_t first;
     if (print)
         print_head(l);
     for (size_t i = 0; i < l->plan->n_cases; i++) {
+        if ((*skip) > 0) { /* done by a process before this one */
+            (*skip)--;
+            continue;
+        }
         if (l->o->null_run)
             rung_null_case(l, &l->plan->cases[i], rows, &first);
         else
@@ -139,6 +144,7 @@ static void run_family(struct rung_ladder *l, json_t *rows)
         else if (print)
             rung_write_table(rows, first, l->plan->family->memory_bound,
                              !strcmp(l->dev->ops->kind, "cuda"));
+        rung_resume_done();
     }
     report_lacking(l, rows);
 }
@@ -177,7 +183,8 @@ int cmd_ladder(const struct rung_options *o)
     struct rung_err err;
     char why[300], clock_why[200];
     json_t *root = NULL, *rows = NULL;
-    size_t n = 0, planned = 0;
+    size_t n = 0, planned = 0, skip = rung_resume_cases();
+    const char *resumed = rung_resume_record();
     int code = RUNG_EXIT_OK;
 
     memset(plan, 0, sizeof plan);
@@ -204,7 +211,7 @@ int cmd_ladder(const struct rung_options *o)
     l.run = rung_identity(o, l.dev);
     rung_json_text(l.run, "note", why[0] ? why : NULL);
     rung_json_text(l.run, "clocks_unknown", clock_why[0] ? clock_why : NULL);
-    if (l.dev->ops->has_time && rung_record_open(o->out, &l.record, &err)) {
+    if (l.dev->ops->has_time && rung_record_open(resumed ? resumed : o->out, resumed, &l.record, &err)) {
         if (o->out) {
             code = rung_die(&err);
             goto done;
@@ -212,14 +219,16 @@ int cmd_ladder(const struct rung_options *o)
         fprintf(stderr, "rung: warning: %s\n", err.msg);
     }
     rung_record_line(l.record, l.run);
+    rung_resume_record_is(rung_record_path(l.record));
     root = json_object();
     json_object_set(root, "run", l.run);
     rows = rung_json_array_in(root, "rows");
+    rung_resume_rows(rows);
     if (!o->json && !o->csv && why[0])
         printf("%s\n", why);
     for (size_t i = 0; i < planned; i++) {
         l.plan = &plan[i];
-        run_family(&l, rows);
+        run_family(&l, rows, &skip);
     }
     if (o->csv)
         rung_write_csv(l.run, rows);

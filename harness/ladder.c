@@ -2,6 +2,7 @@
 
 #include "identity.h"
 #include "measure.h"
+#include "resume.h"
 #include "runner.h"
 #include "stats.h"
 #include "table.h"
@@ -15,6 +16,7 @@
 #define DEFAULT_ROUNDS 20
 #define DEFAULT_TARGET 0.001
 #define DEFAULT_BUDGET_S 20.0
+#define DEFAULT_TIMEOUT_S 120.0 /* of one verification, or one slice */
 #define MAX_SETS 8192
 
 /* One kernel on one case: a row, also when it failed. */
@@ -78,6 +80,19 @@ static void cell_error(struct cell *x, const char *state, const char *why)
     snprintf(x->why, sizeof x->why, "%.*s", (int)sizeof x->why - 1, why);
 }
 
+static double timeout(const struct rung_ladder *l)
+{
+    return l->o->timeout_s > 0 ? l->o->timeout_s : DEFAULT_TIMEOUT_S;
+}
+
+/* A device that stays broken would fail every kernel after this one: a fresh process. */
+static void restart_if_broken(struct rung_ladder *l, const char *kernel, const char *why)
+{
+    struct rung_err err;
+    if (l->dev->ops->sync(l->dev, &err))
+        rung_restart_without(kernel, why);
+}
+
 static void record_verification(struct one_case *k, const struct cell *x, uint64_t seed)
 {
     json_t *line = json_object();
@@ -100,11 +115,21 @@ static void verify_cell(struct one_case *k, struct rung_bed *bed, struct cell *x
     struct rung_err err;
     enum rung_status st = RUNG_OK;
 
+    if (rung_resume_without(x->plugin->id, x->why, sizeof x->why)) {
+        x->state = "failed";
+        l->failed = true;
+        record_verification(k, x, seed);
+        return;
+    }
     rung_progress(l->o->quiet, "%s: verifying %s", k->label, x->plugin->id);
+    rung_watch(x->plugin->id, timeout(l));
     if (!x->session)
         st = rung_session_open(bed, x->plugin, &x->session, &err);
     if (!st)
         st = rung_session_verify_all(x->session, seed, 0, &x->verdict, &err);
+    rung_watch(NULL, 0);
+    if (st || x->verdict.fault == RUNG_FAULT_DEVICE)
+        restart_if_broken(l, x->plugin->id, st ? err.msg : x->verdict.what);
     if (st) {
         cell_error(x, st == RUNG_E_REFUSED ? "refused"
                       : st == RUNG_E_UNAVAILABLE ? "unavailable" : "failed", err.msg);
@@ -135,6 +160,12 @@ static void record_slice(void *ctx, int round, int position, size_t series,
     rung_json_bool(line, "valid", valid);
     rung_record_line(k->l->record, line);
     json_decref(line);
+}
+
+static void watch_slice(void *ctx, size_t series)
+{
+    const struct one_case *k = ctx;
+    rung_watch(k->name[series], timeout(k->l));
 }
 
 static enum rung_status launch_copy(void *ctx, uint32_t set, struct rung_err *err)
@@ -190,8 +221,9 @@ static enum rung_status measure_cells(struct one_case *k, struct rung_bed *bed, 
         .graph = rung_ladder_graph(k->l),
         .quiet = o->quiet,
         .clocks = k->l->clocks,
+        .on_start = watch_slice,
         .on_slice = record_slice,
-        .on_slice_ctx = k,
+        .ctx = k,
     };
 
     for (size_t i = 0; i < k->n; i++) {
@@ -209,8 +241,13 @@ static enum rung_status measure_cells(struct one_case *k, struct rung_bed *bed, 
     /* Random floats, never whole numbers or zeros: what the data is decides the power drawn. */
     if (!st)
         st = rung_bed_load(bed, RUNG_DATA_FLOATS, o->seed + 2, err);
-    return st ? st : rung_measure(k->series, k->n_series, k->has_ref, k->l->dev, &mo, &k->measured,
-                                  err);
+    if (st)
+        return st;
+    st = rung_measure(k->series, k->n_series, k->has_ref, k->l->dev, &mo, &k->measured, err);
+    rung_watch(NULL, 0);
+    if (st)
+        restart_if_broken(k->l, k->name[k->measured.last], err->msg);
+    return st;
 }
 
 static void put_statistics(json_t *e, const struct one_case *k, const struct rung_series *s,

@@ -26,7 +26,7 @@ const struct rung_command rung_commands[] = {
     {"ladder", "FAMILY|KERNEL...", "Measure kernels against the family's reference.",
      "Every kernel and the reference share the process; rounds interleave them, and a ratio is "
      "formed inside a round. `ratio` is reference time over kernel time.",
-     "dsabeloSrtTB2gONFcjxnqp", cmd_ladder},
+     "dsabeloSrtTBW2gONFcjxnqp", cmd_ladder},
     {"compare", "RUN RUN", "Compare two recorded runs: ratios of ratios, with intervals.",
      "A run is a file that `rung ladder` wrote (runs/*.jsonl). Times are compared only within a boot "
      "and a binary, unless --absolute.",

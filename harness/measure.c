@@ -73,44 +73,62 @@ enum rung_status rung_time_launches(const struct rung_task *task, struct rung_de
     return st;
 }
 
+/* What is the same for all slices of a measurement. */
+struct context {
+    struct rung_series *series;
+    struct rung_device *dev;
+    struct rung_timer *timer;
+    const struct rung_measure_options *o;
+    struct rung_measured *out;
+};
+
+static enum rung_status slice_of(const struct context *c, size_t i, int launches,
+                                 struct rung_slice *got, struct rung_err *err)
+{
+    c->out->last = i;
+    if (c->o->on_start)
+        c->o->on_start(c->o->ctx, i);
+    return slice(&c->series[i], c->dev, c->timer, launches, got, err);
+}
+
 /* At least one launch outside the clock (the first loads modules), then as many in a slice as
  * its length asks for. */
-static enum rung_status calibrate(struct rung_series *s, struct rung_device *dev,
-                                  struct rung_timer *timer, const struct rung_measure_options *o,
-                                  struct rung_err *err)
+static enum rung_status calibrate(const struct context *c, size_t i, struct rung_err *err)
 {
+    struct rung_series *s = &c->series[i];
+    const struct rung_measure_options *o = c->o;
     struct rung_slice got;
-    enum rung_status st = slice(s, dev, timer, 1, &got, err);
+    enum rung_status st = slice_of(c, i, 1, &got, err);
 
     s->launches = 1;
-    for (int i = 0; i < 2 && !st; i++) {
-        st = slice(s, dev, timer, i && got.ms < o->slice_ms / 8 ? 8 : 1, &got, err);
-        if (got.ms > 0 && got.ms < o->slice_ms)
+    for (int turn = 0; turn < 2 && !st; turn++) {
+        st = slice_of(c, i, turn && got.ms < o->slice_ms / 8 ? 8 : 1, &got, err);
+        if (!st && got.ms > 0 && got.ms < o->slice_ms)
             s->launches = (int)fmin(ceil(o->slice_ms / got.ms), MAX_LAUNCHES);
     }
-    if (st || !o->graph || !dev->ops->graph_begin)
+    s->slow = !st && i > 0 && got.ms > SLOW_FACTOR * o->slice_ms;
+    if (st || !o->graph || !c->dev->ops->graph_begin)
         return st;
     /* Whole graphs in a slice; every set equally often in a graph. */
     const int sets = (int)s->task.n_sets;
     const int most = s->launches < GRAPH_LAUNCHES ? s->launches : GRAPH_LAUNCHES;
     s->in_graph = (most + sets - 1) / sets * sets;
     s->launches = (s->launches + s->in_graph - 1) / s->in_graph * s->in_graph;
-    st = dev->ops->graph_begin(dev, err);
+    st = c->dev->ops->graph_begin(c->dev, err);
     if (st)
         return st;
-    st = enqueue(s, dev, s->in_graph, err);
+    st = enqueue(s, c->dev, s->in_graph, err);
     struct rung_err end_err;
-    const enum rung_status ended = dev->ops->graph_end(dev, &s->graph, st ? &end_err : err);
+    const enum rung_status ended = c->dev->ops->graph_end(c->dev, &s->graph, st ? &end_err : err);
     return st ? st : ended;
 }
 
 /* Clocks climb and settle under load: the ladder runs unrecorded until the reference's time has
  * stopped moving. */
-static enum rung_status warm(struct rung_series *series, size_t n, struct rung_device *dev,
-                             struct rung_timer *timer, double *spent, struct rung_err *err)
+static enum rung_status warm(const struct context *c, size_t n, struct rung_err *err)
 {
     const double begin = rung_now();
-    double before = 0;
+    double before = 0, *spent = &c->out->warm_s;
     enum rung_status st = RUNG_OK;
 
     for (*spent = 0; *spent < WARM_MOST_S && !st; *spent = rung_now() - begin) {
@@ -118,13 +136,13 @@ static enum rung_status warm(struct rung_series *series, size_t n, struct rung_d
         int taken = 0;
         for (const double from = rung_now(); rung_now() - from < WARM_LEAST_S / 2 && !st; taken++) {
             struct rung_slice got = {0};
-            st = slice(&series[0], dev, timer, series[0].launches, &got, err);
+            st = slice_of(c, 0, c->series[0].launches, &got, err);
             sum += got.ms;
         }
         for (size_t i = 1; i < n && !st; i++) {
             struct rung_slice got;
-            if (!series[i].slow)
-                st = slice(&series[i], dev, timer, series[i].launches, &got, err);
+            if (!c->series[i].slow)
+                st = slice_of(c, i, c->series[i].launches, &got, err);
         }
         const double mean = taken ? sum / taken : 0;
         if (*spent > WARM_LEAST_S && fabs(mean - before) <= STEADY * mean)
@@ -182,30 +200,30 @@ static bool wanted(const struct rung_series *s, int round)
     return !s->slow || s->n < SLOW_ROUNDS || round == 0;
 }
 
-static enum rung_status time_round(struct rung_series *series, bool has_reference,
-                                   const size_t *order, size_t n_order, int number,
-                                   struct rung_device *dev, struct rung_timer *timer,
-                                   struct round *r, struct rung_err *err)
+static enum rung_status time_round(const struct context *c, bool has_reference, const size_t *order,
+                                   size_t n_order, int number, struct round *r,
+                                   struct rung_err *err)
 {
+    struct rung_series *series = c->series;
     enum rung_status st = RUNG_OK;
-    double now = 0;
+    double at = 0;
 
     if (has_reference) {
-        st = slice(&series[0], dev, timer, series[0].launches, &r->first, err);
-        now = 0.5 * r->first.ms * series[0].launches;
+        st = slice_of(c, 0, series[0].launches, &r->first, err);
+        at = 0.5 * r->first.ms * series[0].launches;
     }
     for (size_t k = 0; k < n_order && !st; k++) {
         const size_t i = order[k];
         if (!wanted(&series[i], number))
             continue;
-        st = slice(&series[i], dev, timer, series[i].launches, &r->got[i], err);
+        st = slice_of(c, i, series[i].launches, &r->got[i], err);
         const double length = r->got[i].ms * series[i].launches;
-        r->at[i] = now + 0.5 * length;
-        now += length;
+        r->at[i] = at + 0.5 * length;
+        at += length;
     }
     if (has_reference && !st) {
-        st = slice(&series[0], dev, timer, series[0].launches, &r->last, err);
-        r->end = now + 0.5 * r->last.ms * series[0].launches;
+        st = slice_of(c, 0, series[0].launches, &r->last, err);
+        r->end = at + 0.5 * r->last.ms * series[0].launches;
     }
     return st;
 }
@@ -214,7 +232,7 @@ static void report_slice(const struct rung_measure_options *o, int round, int po
                          const struct rung_slice *s, bool valid)
 {
     if (o->on_slice)
-        o->on_slice(o->on_slice_ctx, round, position, i, s, valid);
+        o->on_slice(o->ctx, round, position, i, s, valid);
 }
 
 /* Turns a round into ratios; what a clock makes void is counted and left out. */
@@ -296,11 +314,12 @@ static int fewest(const struct rung_series *series, size_t n)
     return least == INT32_MAX ? (int)series[0].n : least;
 }
 
-static enum rung_status all_rounds(struct rung_series *series, size_t n, bool has_reference,
-                                   struct rung_device *dev, struct rung_timer *timer,
-                                   const struct rung_measure_options *o, struct rung_measured *out,
+static enum rung_status all_rounds(const struct context *c, size_t n, bool has_reference,
                                    struct rung_err *err)
 {
+    struct rung_series *series = c->series;
+    const struct rung_measure_options *o = c->o;
+    struct rung_measured *out = c->out;
     size_t n_order = n - has_reference, *order = calloc(n + 1, sizeof *order);
     struct round r = {.got = calloc(n + 1, sizeof *r.got), .at = calloc(n + 1, sizeof *r.at)};
     uint64_t state = rung_mix64(o->seed + 1);
@@ -335,7 +354,7 @@ static enum rung_status all_rounds(struct rung_series *series, size_t n, bool ha
             shuffle(order, n_order, &state);
         const double from = rung_now();
         struct rung_clock_window w;
-        st = time_round(series, has_reference, order, n_order, tried, dev, timer, &r, err);
+        st = time_round(c, has_reference, order, n_order, tried, &r, err);
         rung_clocks_window(o->clocks, from, rung_now(), &w);
         if (!st)
             st = keep_round(series, has_reference, order, n_order, tried, w.slowdown, &r, o, err);
@@ -365,18 +384,13 @@ enum rung_status rung_measure(struct rung_series *series, size_t n, bool has_ref
     st = dev->ops->timer_create(dev, &timer, err);
     if (st)
         return st;
-    for (size_t i = 0; i < n && !st; i++) {
-        st = calibrate(&series[i], dev, timer, o, err);
-        if (!st && series[i].launches == 1) {
-            struct rung_slice one;
-            st = slice(&series[i], dev, timer, 1, &one, err);
-            series[i].slow = i > 0 && one.ms > SLOW_FACTOR * o->slice_ms;
-        }
-    }
+    const struct context c = {series, dev, timer, o, out};
+    for (size_t i = 0; i < n && !st; i++)
+        st = calibrate(&c, i, err);
     if (!st)
-        st = warm(series, n, dev, timer, &out->warm_s, err);
+        st = warm(&c, n, err);
     if (!st)
-        st = all_rounds(series, n, has_reference, dev, timer, o, out, err);
+        st = all_rounds(&c, n, has_reference, err);
     dev->ops->timer_destroy(dev, timer);
     return st;
 }

@@ -51,10 +51,12 @@ struct rung_measure_options {
     bool graph;         /* replay launches as a graph */
     bool quiet;
     struct rung_clocks *clocks; /* may be NULL */
+    /* Called before every slice; may be NULL. */
+    void (*on_start)(void *ctx, size_t series);
     /* Called for every slice, valid or not; may be NULL. position: place in the round. */
     void (*on_slice)(void *ctx, int round, int position, size_t series,
                      const struct rung_slice *slice, bool valid);
-    void *on_slice_ctx;
+    void *ctx;
 };
 
 enum rung_ended { RUNG_ENDED_TARGET, RUNG_ENDED_BUDGET, RUNG_ENDED_ROUNDS };
@@ -64,6 +66,7 @@ struct rung_measured {
     int rounds;           /* valid ones */
     double warm_s, wall_s, slices_s;
     struct rung_clock_window clocks;
+    size_t last;          /* the series that ran last; the one that failed, if one did */
 };
 
 /* series[0] is the reference when has_reference. Fills the series; finish them. A launch that

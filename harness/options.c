@@ -8,7 +8,7 @@
 
 enum { KEY_ALPHA = 256, KEY_BETA, KEY_EPS, KEY_LD, KEY_OFFSET, KEY_SEED, KEY_ROUNDS, KEY_SLICE,
        KEY_PATH, KEY_STRICT, KEY_DRY, KEY_TARGET, KEY_BUDGET, KEY_L2, KEY_TIMING, KEY_OUT, KEY_CSV,
-       KEY_NULL, KEY_OFFICIAL, KEY_ABSOLUTE, KEY_REGRESSION };
+       KEY_NULL, KEY_OFFICIAL, KEY_ABSOLUTE, KEY_REGRESSION, KEY_TIMEOUT };
 
 /* Every option of every command. `letter` is what a command lists in its `options`. */
 static const struct {
@@ -28,6 +28,7 @@ static const struct {
     {'t', {"slice-ms", KEY_SLICE, "MS", 0, "shortest timed slice, in milliseconds", 0}},
     {'T', {"target", KEY_TARGET, "PCT", 0, "half-width of the interval to reach, percent (0.1)", 0}},
     {'B', {"budget", KEY_BUDGET, "S", 0, "seconds a kernel may take to reach it (20)", 0}},
+    {'W', {"timeout", KEY_TIMEOUT, "S", 0, "seconds after which a kernel hangs (120)", 0}},
     {'2', {"l2", KEY_L2, "warm|cold", 0, "operands in the cache, or rotated through more than twice it "
            "(sgemm warm, row families cold)", 0}},
     {'g', {"timing", KEY_TIMING, "events|graph", 0, "time launches, or replays of a graph of them", 0}},
@@ -103,6 +104,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *st)
     case KEY_PATH: o->plugin_path = arg; break;
     case KEY_TARGET: o->target_pct = positive(st, "target", arg); break;
     case KEY_BUDGET: o->budget_s = positive(st, "budget", arg); break;
+    case KEY_TIMEOUT: o->timeout_s = positive(st, "timeout", arg); break;
     case KEY_L2: o->l2 = one_of(st, "l2", arg, "warm", "cold"); break;
     case KEY_TIMING: o->timing = one_of(st, "timing", arg, "events", "graph"); break;
     case KEY_OUT: o->out = arg; break;

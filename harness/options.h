@@ -29,6 +29,7 @@ struct rung_options {
     double slice_ms;     /* 0: the command's default */
     double target_pct;   /* 0: the command's default */
     double budget_s;     /* 0: the command's default */
+    double timeout_s;    /* 0: the command's default */
     double regression_pct;
     const char *l2, *timing, *out; /* NULL: the command's default */
     bool json, csv, strict, quiet, dry_run, null_run, official, absolute, has_regression;

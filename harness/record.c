@@ -28,7 +28,8 @@ static void default_path(char *out, size_t cap)
         snprintf(out, cap, "runs/%s-%s-%d.jsonl", stamp, uname(&u) ? "host" : u.nodename, i);
 }
 
-enum rung_status rung_record_open(const char *path, struct rung_record **out, struct rung_err *err)
+enum rung_status rung_record_open(const char *path, bool append, struct rung_record **out,
+                                  struct rung_err *err)
 {
     struct rung_record *r = calloc(1, sizeof *r);
     if (!r)
@@ -37,8 +38,7 @@ enum rung_status rung_record_open(const char *path, struct rung_record **out, st
         snprintf(r->path, sizeof r->path, "%s", path);
     else
         default_path(r->path, sizeof r->path);
-    /* "e": a run that goes on in a fresh process opens it again. */
-    r->f = fopen(r->path, getenv("RUNG_WITHOUT") ? "ae" : "we");
+    r->f = fopen(r->path, append ? "ae" : "we");
     if (!r->f) {
         enum rung_status s = rung_fail(err, RUNG_E_IO, "cannot write the record %s: %s; --out names "
                                        "another file", r->path, strerror(errno));

@@ -10,8 +10,9 @@
 
 struct rung_record;
 
-/* path NULL: runs/<stamp>-<host>.jsonl in the current folder. */
-enum rung_status rung_record_open(const char *path, struct rung_record **out, struct rung_err *err);
+/* path NULL: runs/<stamp>-<host>.jsonl in the current folder. append: a run that goes on. */
+enum rung_status rung_record_open(const char *path, bool append, struct rung_record **out,
+                                  struct rung_err *err);
 const char *rung_record_path(const struct rung_record *r);
 /* Writes one line; borrows it. r may be NULL. The first failure is kept for rung_record_close. */
 void rung_record_line(struct rung_record *r, const json_t *line);
