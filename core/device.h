@@ -39,8 +39,9 @@ enum rung_copy_dir { RUNG_TO_DEVICE, RUNG_TO_HOST, RUNG_ON_DEVICE };
 struct rung_timer; /* a pair of marks in the stream */
 struct rung_graph; /* launches recorded once and replayed */
 
-/* Ways to copy, for the ceiling that a memory-bound kernel is held against. */
-enum rung_copy_how { RUNG_COPY_MEMCPY, RUNG_COPY_FLOAT4, RUNG_COPY_HOWS };
+/* Ways to copy, for the ceiling that a memory-bound kernel is held against: by the driver, and
+ * by kernels that move 1, 2 or 4 float4 a thread. */
+enum rung_copy_how { RUNG_COPY_MEMCPY, RUNG_COPY_X1, RUNG_COPY_X2, RUNG_COPY_X4, RUNG_COPY_HOWS };
 
 struct rung_device_ops {
     const char *kind;

@@ -179,7 +179,7 @@ static enum rung_status launch_copy(void *ctx, uint32_t set, struct rung_err *er
 static enum rung_status add_copies(struct one_case *k, struct copy *copy, uint32_t n_sets,
                                    struct rung_err *err)
 {
-    static const char *const name[] = {"copy memcpy", "copy float4"};
+    static const char *const name[] = {"copy memcpy", "copy x1", "copy x2", "copy x4"};
     struct rung_device *dev = k->l->dev;
     const size_t bytes = (size_t)(0.5 * k->cell[0].cost.bytes) / 16 * 16;
     void *dst = NULL, *src = NULL;

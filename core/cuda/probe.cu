@@ -24,19 +24,27 @@ __global__ void clock_kernel(mark *out)
     out->sm = sm;
 }
 
-/* Every thread four loads in flight, then four stores. */
+/* Every thread PER loads in flight, then PER stores. */
+template <int PER>
 __global__ void __launch_bounds__(256) copy_kernel(float4 *dst, const float4 *src, size_t n)
 {
-    const size_t stride = 256, base = static_cast<size_t>(blockIdx.x) * 4 * stride + threadIdx.x;
-    float4 v[4];
+    const size_t base = static_cast<size_t>(blockIdx.x) * PER * 256 + threadIdx.x;
+    float4 v[PER];
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        if (base + i * stride < n)
-            v[i] = src[base + i * stride];
+    for (int i = 0; i < PER; i++)
+        if (base + i * 256 < n)
+            v[i] = src[base + i * 256];
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        if (base + i * stride < n)
-            dst[base + i * stride] = v[i];
+    for (int i = 0; i < PER; i++)
+        if (base + i * 256 < n)
+            dst[base + i * 256] = v[i];
+}
+
+template <int PER> void copy_by_kernel(void *dst, const void *src, size_t bytes, cudaStream_t stream)
+{
+    const size_t n = bytes / 16, blocks = (n + PER * 256 - 1) / (PER * 256);
+    copy_kernel<PER><<<static_cast<unsigned>(blocks), 256, 0, stream>>>(
+        static_cast<float4 *>(dst), static_cast<const float4 *>(src), n);
 }
 
 /* One device at a time is measured by a process. */
@@ -82,9 +90,9 @@ extern "C" enum rung_status rung_cuda_copy_enqueue(struct rung_device *dev, enum
     if (how == RUNG_COPY_MEMCPY) {
         e = cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream);
     } else if (bytes >= 16) {
-        const size_t n = bytes / 16;
-        copy_kernel<<<static_cast<unsigned>((n + 1023) / 1024), 256, 0, stream>>>(
-            static_cast<float4 *>(dst), static_cast<const float4 *>(src), n);
+        (how == RUNG_COPY_X1 ? copy_by_kernel<1> : how == RUNG_COPY_X2 ? copy_by_kernel<2>
+                                                                       : copy_by_kernel<4>)(
+            dst, src, bytes, stream);
         e = cudaGetLastError();
     }
     return e ? cuda_failed(err, "copy", e) : RUNG_OK;
