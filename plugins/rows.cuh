@@ -75,7 +75,7 @@ template <int PER, bool VEC> struct row_registers {
             if constexpr (VEC) {
                 float4 q = make_float4(pad, pad, pad, pad);
                 if (place(me, i) < n)
-                    q = *reinterpret_cast<const float4 *>(x + place(me, i));
+                    q = rung_load_keep(reinterpret_cast<const float4 *>(x + place(me, i)));
                 v[4 * i] = q.x;
                 v[4 * i + 1] = q.y;
                 v[4 * i + 2] = q.z;

@@ -68,6 +68,7 @@ struct worker {
     const fiber *first_at_barrier = nullptr;
     unsigned epoch = 0;         /* barriers passed by this block */
     uint64_t block_serial = 0;  /* unique over all launches; 0 = none */
+    std::atomic<uint64_t> resumes{0}; /* grows while anything moves */
     uint64_t blocks_of_launch = 0;
     uint64_t random = 1;
     char *dynamic = nullptr; /* its shared memory: the end of a mapping before a guard page */

@@ -68,6 +68,7 @@ void resume(worker *w, fiber *f)
 {
     void *kept = nullptr;
     w->current = f;
+    w->resumes.fetch_add(1, std::memory_order_relaxed);
     leaving(&kept, f->stack, stack_bytes);
     const ctx::transfer_t back = ctx::jump_fcontext(f->context, f);
     arrived(kept, nullptr, nullptr);
@@ -213,13 +214,20 @@ class pool {
         busy = static_cast<unsigned>(threads.size());
         round++;
         wake.notify_all();
-        const auto limit = std::chrono::duration<double>(l->options.timeout_s);
-        if (!finished.wait_for(hold, limit, [&] { return busy == 0; })) {
-            /* A thread that spins never gives its OS thread back: it is interrupted. */
+        /* A thread that spins never gives its OS thread back: it is interrupted, and says where. */
+        uint64_t seen = 0;
+        double still = 0;
+        while (!finished.wait_for(hold, std::chrono::milliseconds(250), [&] { return busy == 0; })) {
+            uint64_t moved = 0;
+            for (const worker *w : workers)
+                moved += w->resumes.load(std::memory_order_relaxed);
+            still = moved == seen ? still + 0.25 : 0;
+            seen = moved;
+            if (still < l->options.timeout_s)
+                continue;
             l->stop = true;
             for (pthread_t t : threads)
                 pthread_kill(t, SIGURG);
-            finished.wait(hold, [&] { return busy == 0; });
         }
     }
 
@@ -242,6 +250,7 @@ class pool {
     {
         uint64_t seen = 0;
         std::unique_lock<std::mutex> hold(lock);
+        workers.push_back(&self_worker);
         for (;;) {
             wake.wait(hold, [&] { return round != seen; });
             seen = round;
@@ -256,6 +265,7 @@ class pool {
     std::mutex lock;
     std::condition_variable wake, finished;
     std::vector<pthread_t> threads;
+    std::vector<const worker *> workers;
     launch *work = nullptr;
     uint64_t round = 0;
     unsigned busy = 0;

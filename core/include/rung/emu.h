@@ -269,6 +269,14 @@ template <int N> inline void rung_cp_async_wait() { rung_emu_copy_wait(N); }
 template <class T> inline T rung_load_streaming(const T *p) { return *p; }
 template <class T> inline void rung_store_streaming(T *p, T v) { *p = v; }
 
+static inline float4 rung_load_keep(const float4 *p) { return *p; }
+
+/* No clusters here: a source that has another path too compiles, and that one is taken. */
+static inline unsigned rung_cluster_rank() { return 0; }
+static inline void rung_cluster_sync() {}
+static inline float rung_cluster_read(const float *smem, unsigned) { return *smem; }
+template <class... A> inline enum rung_status rung_launch_cluster(A &&...) { return RUNG_E_UNAVAILABLE; }
+
 template <class... P> inline enum rung_status rung_allow_smem(void (*kernel)(P...), size_t bytes)
 {
     return rung_emu_allow_smem(reinterpret_cast<const void *>(kernel), bytes);

@@ -73,6 +73,57 @@ template <int N> __device__ __forceinline__ void rung_cp_async_wait()
 template <class T> __device__ __forceinline__ T rung_load_streaming(const T *p) { return __ldcs(p); }
 template <class T> __device__ __forceinline__ void rung_store_streaming(T *p, T v) { __stcs(p, v); }
 
+/* 16 bytes that L2 should rather keep than what is written meanwhile. */
+__device__ __forceinline__ float4 rung_load_keep(const float4 *p)
+{
+#if defined(__CUDA_ARCH__)
+    float4 v;
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm("ld.global.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+        : "l"(p), "l"(policy));
+    return v;
+#else
+    return *p;
+#endif
+}
+
+/* Clusters: blocks that run at the same time and read each other's shared memory. From sm_90 on;
+ * a kernel that uses them is launched only where struct rung_case says sm >= 90. */
+__device__ __forceinline__ unsigned rung_cluster_rank()
+{
+    unsigned rank = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+    return rank;
+}
+
+/* A barrier of all threads of the cluster that also orders their shared memory. */
+__device__ __forceinline__ void rung_cluster_sync()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+#endif
+}
+
+/* The float that block `rank` of the cluster has where this block has *smem. */
+__device__ __forceinline__ float rung_cluster_read(const float *smem, unsigned rank)
+{
+    float v = *smem;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    const unsigned here = static_cast<unsigned>(__cvta_generic_to_shared(smem));
+    unsigned there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(there) : "memory");
+#else
+    (void)rank;
+#endif
+    return v;
+}
+
 /* Allows `kernel` to use `bytes` of dynamic shared memory (above 48 KiB it must be asked
  * for). Call it in prepare. */
 template <class... P> inline enum rung_status rung_allow_smem(void (*kernel)(P...), size_t bytes)
@@ -95,6 +146,27 @@ inline enum rung_status rung_launch(void (*kernel)(P...), dim3 grid, dim3 block,
     cfg.blockDim = block;
     cfg.dynamicSmemBytes = smem;
     cfg.stream = static_cast<cudaStream_t>(stream);
+    return cudaLaunchKernelEx(&cfg, kernel, static_cast<A &&>(args)...) == cudaSuccess
+               ? RUNG_OK
+               : RUNG_E_DEVICE;
+}
+
+/* rung_launch with clusters of `cluster` blocks along x. */
+template <class... P, class... A>
+inline enum rung_status rung_launch_cluster(void (*kernel)(P...), dim3 grid, dim3 block, unsigned cluster,
+                                            size_t smem, void *stream, A &&...args)
+{
+    cudaLaunchConfig_t cfg = {};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cfg.gridDim = grid;
+    cfg.blockDim = block;
+    cfg.dynamicSmemBytes = smem;
+    cfg.stream = static_cast<cudaStream_t>(stream);
+    cfg.attrs = &attribute;
+    cfg.numAttrs = 1;
     return cudaLaunchKernelEx(&cfg, kernel, static_cast<A &&>(args)...) == cudaSuccess
                ? RUNG_OK
                : RUNG_E_DEVICE;

@@ -1,0 +1,167 @@
+/*
+ * s5: a row over 8 blocks, for rows that no register file holds, and for few rows that leave most of
+ * the GPU idle.
+ *
+ * A slice of the row waits in the shared memory of each block of a cluster. Each block takes its own maximum
+ * and its own sum, and the two floats of all blocks merge as in s2: the sum of a block with a lower maximum counts less.
+ * Ledger a row of N: 4N read, 4N written, as s4; 16 reads of another block's memory.
+ */
+#include "../rows_split.cuh"
+
+namespace {
+
+/* The maximum and sum of a row from those of its slices, and what this slice is to be multiplied by. */
+struct merged {
+    float m, r;
+};
+template <class Read> __device__ __forceinline__ merged merge_slices(Read read)
+{
+    float m = larger::none, sum = 0.0f;
+    RUNG_UNROLL
+    for (unsigned i = 0; i < SLICES; i++)
+        m = fmaxf(m, read(0, i));
+    RUNG_UNROLL
+    for (unsigned i = 0; i < SLICES; i++)
+        sum += read(1, i) * __expf(read(0, i) - m);
+    return {m, 1.0f / sum};
+}
+
+template <bool VEC> __global__ void __launch_bounds__(SLICE_THREADS) softmax_s5_cluster(row_args p)
+{
+    RUNG_DYNAMIC_SHARED(float, x);
+    __shared__ float mine[2];
+    constexpr int W = VEC ? 4 : 1;
+    const slice s = this_slice(p);
+    fetch_slice<VEC>(x, p.x + s.row * p.ldx + s.begin, s.n);
+    float m = larger::none, sum = 0.0f;
+    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x))
+        m = fmaxf(m, x[j]);
+    m = block_reduce(m, larger());
+    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x)) {
+        x[j] = __expf(x[j] - m);
+        sum += x[j];
+    }
+    sum = block_reduce(sum, add());
+    if (threadIdx.x == 0) {
+        mine[0] = m;
+        mine[1] = sum;
+    }
+    rung_cluster_sync();
+    const merged all = merge_slices([&](int what, unsigned i) { return rung_cluster_read(&mine[what], i); });
+    const float f = __expf(m - all.m) * all.r;
+    float *y = p.y + s.row * p.ldy + s.begin;
+    for (int j = W * static_cast<int>(threadIdx.x); j < s.n; j += W * static_cast<int>(blockDim.x)) {
+        if constexpr (VEC) {
+            const float4 v = *reinterpret_cast<const float4 *>(x + j);
+            *reinterpret_cast<float4 *>(y + j) = make_float4(v.x * f, v.y * f, v.z * f, v.w * f);
+        } else {
+            y[j] = x[j] * f;
+        }
+    }
+    rung_cluster_sync(); /* nobody leaves while another still reads its floats */
+}
+
+__global__ void __launch_bounds__(SLICE_THREADS) softmax_s5_partial(row_args p)
+{
+    const slice s = this_slice(p);
+    const float *x = p.x + s.row * p.ldx + s.begin;
+    float m = larger::none, sum = 0.0f;
+    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x))
+        m = fmaxf(m, x[j]);
+    m = block_reduce(m, larger());
+    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x))
+        sum += __expf(x[j] - m);
+    sum = block_reduce(sum, add());
+    if (threadIdx.x == 0) {
+        p.ws[2 * static_cast<int64_t>(blockIdx.x)] = m;
+        p.ws[2 * static_cast<int64_t>(blockIdx.x) + 1] = sum;
+    }
+}
+
+__global__ void __launch_bounds__(SLICE_THREADS) softmax_s5_finish(row_args p)
+{
+    const slice s = this_slice(p);
+    const float *x = p.x + s.row * p.ldx + s.begin, *ws = p.ws + 2 * SLICES * s.row;
+    float *y = p.y + s.row * p.ldy + s.begin;
+    const merged all = merge_slices([&](int what, unsigned i) { return ws[2 * i + what]; });
+    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x))
+        y[j] = __expf(x[j] - all.m) * all.r;
+}
+
+bool accepts(const struct rung_case *c, char *reason, size_t cap)
+{
+    return split_accept(c, reason, cap);
+}
+
+/* What the blocks of a row tell each other where there are no clusters. */
+size_t workspace_bytes(const struct rung_case *c)
+{
+    return by_cluster(c) ? 0 : static_cast<size_t>(c->dim[0]) * SLICES * 2 * sizeof(float);
+}
+
+/* The attribute is the function's, and stays: more for one case allows less for another too. */
+enum rung_status prepare(const struct rung_env *env, const struct rung_case *c, const struct rung_set *,
+                         size_t, void **state)
+{
+    *state = const_cast<struct rung_case *>(c);
+    if (!by_cluster(c))
+        return RUNG_OK;
+    const size_t bytes = slice_bytes(static_cast<int>(c->dim[1]));
+    const enum rung_status s = rung_allow_smem(softmax_s5_cluster<true>, bytes);
+    return s || rung_allow_smem(softmax_s5_cluster<false>, bytes)
+               ? env->fail(env->ctx, RUNG_E_DEVICE, "%zu bytes of shared memory a block are refused", bytes)
+               : RUNG_OK;
+}
+
+enum rung_status launch(void *state, const struct rung_set *set, void *stream)
+{
+    const struct rung_case *c = static_cast<const struct rung_case *>(state);
+    const row_args p = rows_unpack(c, set, false);
+    const bool vec = rows_aligned(set, p.n);
+    const dim3 grid(split_blocks(p)), block = slice_block(p);
+    if (!p.rows || !p.n)
+        return RUNG_OK;
+    if (by_cluster(c))
+        return rung_launch_cluster(vec ? softmax_s5_cluster<true> : softmax_s5_cluster<false>, grid, block,
+                                   SLICES, slice_bytes(p.n), stream, p);
+    const enum rung_status s = rung_launch(softmax_s5_partial, grid, block, 0, stream, p);
+    return s ? s : rung_launch(softmax_s5_finish, grid, block, 0, stream, p);
+}
+
+/* As on a device with clusters; one read more elsewhere. */
+void cost(const struct rung_case *c, struct rung_cost *out)
+{
+    rows_cost(c, out, 5.0, by_cluster(c) ? 1.0 : 2.0, 1.0, false);
+}
+
+const struct rung_entry entries[] = {
+    {"softmax_s5_cluster", RUNG_KERNEL_ADDRESS(softmax_s5_cluster<true>)},
+    {"softmax_s5_partial", RUNG_KERNEL_ADDRESS(softmax_s5_partial)},
+    {"softmax_s5_finish", RUNG_KERNEL_ADDRESS(softmax_s5_finish)}};
+const struct rung_limit limits[] = {
+    {"row", "any length below 2^31 - 4096, any stride and offset"},
+    {"one read of x", "on sm_90, rows up to 409600; else two launches and two reads"},
+    {"128-bit path", "needs N and strides of 4n and operands on 16 bytes, else scalar"}};
+
+} // namespace
+
+RUNG_PLUGIN(s5) = {
+    RUNG_PLUGIN_HEAD,
+    .id = "s5",
+    .family = "softmax",
+    .title = "a row over a cluster",
+    .summary = "8 blocks share a row through distributed shared memory, or through memory in two launches",
+    .notes = "Against s4: no longest row, and 8 times the blocks where rows are few. Buys rows of 152064 at one read.",
+    .target = RUNG_TARGET_NAME,
+    .build = RUNG_BUILD_FACTS,
+    .traits = RUNG_TRAIT_DETERMINISTIC | RUNG_TRAIT_GRAPH_CAPTURABLE,
+    .entries = entries,
+    .n_entries = 3,
+    .limits = limits,
+    .n_limits = 3,
+    .accepts = accepts,
+    .workspace_bytes = workspace_bytes,
+    .prepare = prepare,
+    .launch = launch,
+    .cost = cost,
+};
