@@ -166,6 +166,8 @@ static enum rung_status choose(const struct rung_options *o, const struct rung_r
 /* Kernels in C are no part of a check of the CUDA kernels, nor the other way round. */
 static bool elsewhere(const struct rung_options *o, const struct rung_plugin *p)
 {
+    if (o->shapes && !o->family && strcmp(p->family, "sgemm"))
+        return true; /* shapes without a family are sgemm's */
     return o->device && (!strncmp(o->device, "cpu", 3)) != !strcmp(p->target, "cpu");
 }
 
@@ -270,7 +272,9 @@ int cmd_check(const struct rung_options *o)
     }
     if (rung_plan_registry(o, &reg, &err))
         return rung_die(&err);
-    shapes.family = rung_family_find(o->family ? o->family : "sgemm");
+    /* Shapes are of the family that was named, or of the first kernel that was. */
+    const struct rung_registered *first = o->n_args ? rung_registry_any(&reg, o->arg[0]) : NULL;
+    shapes.family = rung_family_find(o->family ? o->family : first ? first->plugin->family : "sgemm");
     if (!shapes.family)
         rung_fail(&err, RUNG_E_USAGE, "--family '%s': no such family", o->family);
     if (!shapes.family || (o->shapes && rung_plan_cases(o, NULL, &shapes, &err)) ||
@@ -278,6 +282,13 @@ int cmd_check(const struct rung_options *o)
         code = rung_die(&err);
         goto done;
     }
+    for (size_t i = 0; i < n && o->shapes; i++)
+        if (strcmp(list[i].plugin->family, shapes.family->name)) {
+            rung_fail(&err, RUNG_E_USAGE, "--shapes are of %s and %s is of %s: check one family at a time",
+                      shapes.family->name, list[i].plugin->id, list[i].plugin->family);
+            code = rung_die(&err);
+            goto done;
+        }
     qsort(list, n, sizeof *list, by_id);
     for (size_t i = 0; i < n; i++)
         check_kernel(o, &d, &shapes, &list[i]);

@@ -18,8 +18,6 @@
 #define DEFAULT_BUDGET_S 20.0
 #define DEFAULT_TIMEOUT_S 120.0 /* of one verification, or one slice */
 #define MAX_SETS 8192
-#define WARM_SETS 4
-#define MAX_WARM_BYTES 4e9
 
 /* One kernel on one case: a row, also when it failed. */
 struct cell {
@@ -73,10 +71,8 @@ uint32_t rung_ladder_sets(const struct rung_ladder *l, const struct rung_case *c
     const double l2 = (double)l->dev->info.l2_bytes;
     if (bytes <= 0 || l2 <= 0)
         return 1;
-    /* Where operands lie moves times by some tenths of a percent: warm, several sets are
-     * used where all of them stay in the cache, or none does. */
     if (!rung_ladder_cold(l))
-        return WARM_SETS * bytes <= 0.6 * l2 || (bytes > l2 && bytes < MAX_WARM_BYTES) ? WARM_SETS : 1;
+        return 1;
     const double sets = ceil(2.0 * l2 / bytes) + 1.0;
     return sets > MAX_SETS ? MAX_SETS : (uint32_t)sets;
 }

@@ -10,9 +10,10 @@
 
 #define MAX_LAUNCHES 4096
 #define GRAPH_LAUNCHES 64    /* in one graph, or as many as there are sets */
-#define WARM_LEAST_S 0.3
-#define WARM_MOST_S 4.0
-#define STEADY 0.003         /* two neighbouring stretches of the reference agree to this */
+#define WARM_STRETCH_S 0.4
+#define WARM_MOST_S 12.0     /* a GPU under load drifts for seconds after its clock has settled */
+#define WARM_MOST_HOST_S 1.6
+#define STEADY 0.0005        /* neighbouring stretches agree to this, in every ratio, twice */
 #define SLOW_FACTOR 20.0     /* a launch longer than this many slices of the reference */
 #define SLOW_ROUNDS 6        /* the fewest that give a 95% interval of the median */
 #define CLOCK_TOLERANCE 0.01 /* of the SM clock, between a slice and its reference */
@@ -123,32 +124,48 @@ static enum rung_status calibrate(const struct context *c, size_t i, struct rung
     return st ? st : ended;
 }
 
-/* Clocks climb and settle under load: the ladder runs unrecorded until the reference's time has
- * stopped moving. */
+/* One stretch: all but the slow ones in turn; mean time of each. */
+static enum rung_status stretch(const struct context *c, size_t n, double *mean,
+                                struct rung_err *err)
+{
+    enum rung_status st = RUNG_OK;
+    int turns = 0;
+    for (size_t i = 0; i < n; i++)
+        mean[i] = 0;
+    for (const double from = rung_now(); rung_now() - from < WARM_STRETCH_S && !st; turns++)
+        for (size_t i = 0; i < n && !st; i++) {
+            struct rung_slice got = {0};
+            if (c->series[i].slow)
+                continue;
+            st = slice_of(c, i, c->series[i].launches, &got, err);
+            mean[i] += got.ms;
+        }
+    for (size_t i = 0; i < n; i++)
+        mean[i] /= turns ? turns : 1;
+    return st;
+}
+
+/* Clocks climb and settle under load, and so does what they do not show: the ladder runs unrecorded until
+ * its times against the reference have stopped moving, not for a fixed time. */
 static enum rung_status warm(const struct context *c, size_t n, struct rung_err *err)
 {
     const double begin = rung_now();
-    double before = 0, *spent = &c->out->warm_s;
-    enum rung_status st = RUNG_OK;
+    const double most = c->dev->ops->clock_mark ? WARM_MOST_S : WARM_MOST_HOST_S;
+    double *now = calloc(2 * n, sizeof *now), *before = now + n;
+    enum rung_status st = now ? RUNG_OK : rung_fail(err, RUNG_E_NOMEM, "measure: out of memory");
+    int steady = 0;
 
-    for (*spent = 0; *spent < WARM_MOST_S && !st; *spent = rung_now() - begin) {
-        double sum = 0;
-        int taken = 0;
-        for (const double from = rung_now(); rung_now() - from < WARM_LEAST_S / 2 && !st; taken++) {
-            struct rung_slice got = {0};
-            st = slice_of(c, 0, c->series[0].launches, &got, err);
-            sum += got.ms;
-        }
-        for (size_t i = 1; i < n && !st; i++) {
-            struct rung_slice got;
-            if (!c->series[i].slow)
-                st = slice_of(c, i, c->series[i].launches, &got, err);
-        }
-        const double mean = taken ? sum / taken : 0;
-        if (*spent > WARM_LEAST_S && fabs(mean - before) <= STEADY * mean)
-            break;
-        before = mean;
+    while (!st && steady < 2 && rung_now() - begin < most) {
+        st = stretch(c, n, now, err);
+        bool same = before[0] > 0 && fabs(now[0] - before[0]) <= 4 * STEADY * now[0];
+        for (size_t i = 1; i < n; i++)
+            same = same && (c->series[i].slow ||
+                            fabs(now[i] / now[0] - before[i] / before[0]) <= STEADY * now[i] / now[0]);
+        steady = same ? steady + 1 : 0;
+        memcpy(before, now, n * sizeof *now);
     }
+    free(now);
+    c->out->warm_s = rung_now() - begin;
     return st;
 }
 

@@ -47,6 +47,24 @@ template <bool VEC> __device__ __forceinline__ void fetch_slice(float *to, const
     __syncthreads();
 }
 
+/* f(x[j]) for this thread's elements of a slice in shared memory, in place; four at a time. */
+template <bool VEC, class F> __device__ __forceinline__ void each_of_slice(float *x, int n, F f)
+{
+    constexpr int W = VEC ? 4 : 1;
+    for (int j = W * static_cast<int>(threadIdx.x); j < n; j += W * static_cast<int>(blockDim.x)) {
+        if constexpr (VEC) {
+            float4 v = *reinterpret_cast<float4 *>(x + j);
+            v.x = f(v.x);
+            v.y = f(v.y);
+            v.z = f(v.z);
+            v.w = f(v.w);
+            *reinterpret_cast<float4 *>(x + j) = v;
+        } else {
+            x[j] = f(x[j]);
+        }
+    }
+}
+
 inline size_t slice_bytes(int n)
 {
     return static_cast<size_t>(slice_length(n)) * sizeof(float);

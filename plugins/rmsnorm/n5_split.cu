@@ -18,8 +18,7 @@ template <bool VEC> __global__ void __launch_bounds__(SLICE_THREADS) rmsnorm_n5_
     const slice s = this_slice(p);
     fetch_slice<VEC>(x, p.x + s.row * p.ldx + s.begin, s.n);
     float sum = 0.0f;
-    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x))
-        sum += x[j] * x[j];
+    each_of_slice<VEC>(x, s.n, [&](float v) { return sum += v * v, v; });
     sum = block_reduce(sum, add());
     if (threadIdx.x == 0)
         mine = sum;

@@ -34,13 +34,13 @@ template <bool VEC> __global__ void __launch_bounds__(SLICE_THREADS) softmax_s5_
     const slice s = this_slice(p);
     fetch_slice<VEC>(x, p.x + s.row * p.ldx + s.begin, s.n);
     float m = larger::none, sum = 0.0f;
-    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x))
-        m = fmaxf(m, x[j]);
+    each_of_slice<VEC>(x, s.n, [&](float v) { return m = fmaxf(m, v), v; });
     m = block_reduce(m, larger());
-    for (int j = threadIdx.x; j < s.n; j += static_cast<int>(blockDim.x)) {
-        x[j] = __expf(x[j] - m);
-        sum += x[j];
-    }
+    each_of_slice<VEC>(x, s.n, [&](float v) {
+        const float e = __expf(v - m);
+        sum += e;
+        return e;
+    });
     sum = block_reduce(sum, add());
     if (threadIdx.x == 0) {
         mine[0] = m;

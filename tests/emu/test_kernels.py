@@ -18,3 +18,20 @@ def test_the_cuda_kernels_pass(rung):
             else:
                 assert k["passed"] and not k["failed"] + k["errors"], k
         assert r.code == 0, r.err
+
+
+ROWS = "3x31,5x769,10x1000,2x1025,1x2049,10x3584,2x8193,1x102400,66x8,0x64,64x0"
+
+
+def test_the_row_kernels_pass(rung):
+    for family, kernels in (("rmsnorm", 5), ("softmax", 5)):
+        for more in (["--shapes", ROWS], ["--shapes", "9x96,3x1024", "--ld=+3", "--offset=1"]):
+            r = rung("check", "--family", family, "--device", "emu", "-q", "--json", *more)
+            rows = r.json()["kernels"]
+            assert len(rows) >= kernels and r.code == 0, r.out + r.err
+            assert all(k["passed"] and not k["failed"] + k["errors"] for k in rows), rows
+
+
+def test_a_row_too_long_is_refused(rung):
+    r = rung("run", "s3", 32, 152064)
+    assert r.code == 3 and "16384" in r.err
