@@ -68,14 +68,17 @@ void rung_case_label(const struct rung_case *c, char *out, size_t cap)
         ADD("%s%lld", i ? "x" : "", (long long)c->dim[i]);
     f->set_ld(&packed, 0);
     if (memcmp(packed.ld, c->ld, sizeof c->ld)) {
+        struct rung_operand probe[RUNG_MAX_OPERANDS];
+        const uint32_t n = f->operands(c, probe);
         bool same = true;
         for (size_t i = 1; i < RUNG_MAX_OPERANDS; i++)
             same = same && (packed.ld[i] == 0 || c->ld[i] - packed.ld[i] == c->ld[0] - packed.ld[0]);
         if (same)
             ADD(" ld+%lld", (long long)(c->ld[0] - packed.ld[0]));
         else
-            ADD(" ld %lld,%lld,%lld", (long long)c->ld[0], (long long)c->ld[1],
-                (long long)c->ld[2]);
+            for (uint32_t i = 0; i < n; i++)
+                if (!(f->vectors >> i & 1))
+                    ADD("%s%lld", i ? "," : " ld ", (long long)c->ld[i]);
     }
     if (c->offset)
         ADD(" offset %lld", (long long)c->offset);

@@ -19,6 +19,8 @@ struct rung_family {
     const char *shape_help; /* "N or MxNxK" */
     uint32_t n_dims;
     const char *dim_name[RUNG_MAX_DIMS];
+    const char *scalars; /* which it takes: "ab" for alpha and beta, "e" for eps */
+    uint32_t vectors;    /* bit i: operand i is one row and has no leading dimension */
     const struct rung_edge *edges;
     size_t n_edges;
     const char *default_shapes;     /* of a ladder on a GPU */

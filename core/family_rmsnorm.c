@@ -39,7 +39,9 @@ static double rmsnorm_tolerance(const struct rung_case *c)
 
 static const char *rmsnorm_reference_id(const char *kind)
 {
-    return strcmp(kind, "cuda") ? NULL : "n1";
+    if (!strcmp(kind, "cuda"))
+        return "n1";
+    return strcmp(kind, "cpu") ? NULL : "nc1";
 }
 
 /*
@@ -87,6 +89,8 @@ const struct rung_family rung_family_rmsnorm = {
     .shape_help = "ROWSxCOLS",
     .n_dims = 2,
     .dim_name = {"rows", "cols"},
+    .scalars = "e",
+    .vectors = 1u << 1,
     .edges = rung_row_edges,
     .n_edges = RUNG_N_ROW_EDGES,
     .default_shapes = "8192x3584",

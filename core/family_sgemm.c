@@ -117,6 +117,7 @@ const struct rung_family rung_family_sgemm = {
     .shape_help = "N or MxNxK",
     .n_dims = 3,
     .dim_name = {"M", "N", "K"},
+    .scalars = "ab",
     .edges = edges,
     .n_edges = sizeof edges / sizeof edges[0],
     .default_shapes = "1024,2048,4096",

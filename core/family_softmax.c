@@ -37,7 +37,9 @@ static double softmax_tolerance(const struct rung_case *c)
 
 static const char *softmax_reference_id(const char *kind)
 {
-    return strcmp(kind, "cuda") ? NULL : "s1";
+    if (!strcmp(kind, "cuda"))
+        return "s1";
+    return strcmp(kind, "cpu") ? NULL : "sc1";
 }
 
 /* A row with a NaN or a +inf, and a row of nothing but -inf, is NaN throughout. */
@@ -90,6 +92,7 @@ const struct rung_family rung_family_softmax = {
     .shape_help = "ROWSxCOLS",
     .n_dims = 2,
     .dim_name = {"rows", "cols"},
+    .scalars = "",
     .edges = rung_row_edges,
     .n_edges = RUNG_N_ROW_EDGES,
     .default_shapes = "8192x2048",

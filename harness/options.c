@@ -16,8 +16,9 @@ static const struct {
     struct argp_option o;
 } table[] = {
     {'d', {"device", 'd', "DEVICE", 0, "cuda, cuda:INDEX, cuda:UUID, emu or cpu", 0}},
-    {'f', {"family", 'f', "FAMILY", 0, "sgemm", 0}},
-    {'s', {"shapes", 's', "LIST", 0, "shapes, e.g. 1024,2048x18944x3584", 0}},
+    {'f', {"family", 'f', "FAMILY", 0, "sgemm, rmsnorm or softmax", 0}},
+    {'s', {"shapes", 's', "LIST", 0,
+           "shapes, e.g. 1024,2048x18944x3584, or names of sets, e.g. p0", 0}},
     {'a', {"alpha", KEY_ALPHA, "X", 0, "factor of A*B (1)", 0}},
     {'b', {"beta", KEY_BETA, "X", 0, "factor of C (0)", 0}},
     {'e', {"eps", KEY_EPS, "X", 0, "epsilon of a normalisation (1e-6)", 0}},

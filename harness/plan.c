@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include "device.h"
+#include "sweep.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,12 +62,16 @@ static enum rung_status apply_ld(const struct rung_options *o, const struct rung
         return RUNG_OK;
     }
     const char *p = o->ld;
-    uint32_t n = f->operands(c, operand);
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t n = f->operands(c, operand), last = n - 1;
+    while (f->vectors >> last & 1)
+        last--;
+    for (uint32_t i = 0; i <= last; i++) {
+        if (f->vectors >> i & 1)
+            continue;
         long long v = strtoll(p, &end, 10);
-        if (end == p || v < operand[i].dim[1] || (i + 1 < n ? *end != ',' : *end != '\0'))
+        if (end == p || v < operand[i].dim[1] || *end != (i < last ? ',' : '\0'))
             return rung_fail(err, RUNG_E_USAGE,
-                             "--ld '%s': write +PAD or one number an operand, each at least its "
+                             "--ld '%s': write +PAD or one number a matrix, each at least its "
                              "columns (%s has %lld)",
                              o->ld, operand[i].name, (long long)operand[i].dim[1]);
         c->ld[i] = v;
@@ -78,6 +83,12 @@ static enum rung_status apply_ld(const struct rung_options *o, const struct rung
 static enum rung_status apply(const struct rung_options *o, const struct rung_family *f,
                               struct rung_case *c, struct rung_err *err)
 {
+    if ((o->has_alpha || o->has_beta) && !strchr(f->scalars, 'a'))
+        return rung_fail(err, RUNG_E_USAGE, "%s takes no --alpha and no --beta", f->name);
+    if (o->has_eps && !strchr(f->scalars, 'e'))
+        return rung_fail(err, RUNG_E_USAGE, "%s takes no --eps", f->name);
+    if (o->has_eps && !(o->eps >= 0 && o->eps < 1e30))
+        return rung_fail(err, RUNG_E_USAGE, "--eps %g: a number of at least 0", o->eps);
     if (o->has_alpha)
         c->alpha = (float)o->alpha;
     if (o->has_beta)
@@ -113,6 +124,45 @@ enum rung_status rung_plan_case(const struct rung_options *o, const struct rung_
     return s ? s : apply(o, f, c, err);
 }
 
+static enum rung_status add_case(const struct rung_options *o, const char *word, size_t len,
+                                 struct rung_plan *plan, struct rung_err *err)
+{
+    int64_t v[MAX_NUMBERS];
+    size_t n = 0;
+    struct rung_case c;
+    enum rung_status s = numbers(word, len, v, &n, err);
+    if (!s && n == 0)
+        s = rung_fail(err, RUNG_E_USAGE, "--shapes '%s': an empty shape", word);
+    if (!s)
+        s = rung_case_init(plan->family, v, n, &c, err);
+    if (!s)
+        s = apply(o, plan->family, &c, err);
+    if (s)
+        return s;
+    void *grown = realloc(plan->cases, (plan->n_cases + 1) * sizeof c);
+    if (!grown)
+        return rung_fail(err, RUNG_E_NOMEM, "plan: out of memory");
+    plan->cases = grown;
+    plan->cases[plan->n_cases++] = c;
+    return RUNG_OK;
+}
+
+/* The shapes of a named set that are for this family. */
+static enum rung_status add_set(const struct rung_options *o, const char *name, size_t len,
+                                struct rung_plan *plan, struct rung_err *err)
+{
+    const char *shape, *text;
+    const size_t before = plan->n_cases;
+    enum rung_status s = rung_sweep_find(name, len, &text, err);
+
+    while (!s && rung_sweep_next(&text, plan->family->name, &shape, &len))
+        s = add_case(o, shape, len, plan, err);
+    if (!s && plan->n_cases == before)
+        s = rung_fail(err, RUNG_E_USAGE, "--shapes '%s': no shape of this set is for %s", name,
+                      plan->family->name);
+    return s;
+}
+
 enum rung_status rung_plan_cases(const struct rung_options *o, const char *fallback,
                                  struct rung_plan *plan, struct rung_err *err)
 {
@@ -120,28 +170,17 @@ enum rung_status rung_plan_cases(const struct rung_options *o, const char *fallb
 
     while (*list) {
         size_t len = strcspn(list, ",");
-        int64_t v[MAX_NUMBERS];
-        size_t n = 0;
-        struct rung_case c;
-        enum rung_status s = numbers(list, len, v, &n, err);
-        if (!s && n == 0)
-            s = rung_fail(err, RUNG_E_USAGE, "--shapes '%s': an empty shape", list);
-        if (!s)
-            s = rung_case_init(plan->family, v, n, &c, err);
-        if (!s)
-            s = apply(o, plan->family, &c, err);
+        const bool named = (*list >= 'a' && *list <= 'z') || (*list >= 'A' && *list <= 'Z');
+        enum rung_status s = named ? add_set(o, list, len, plan, err)
+                                   : add_case(o, list, len, plan, err);
         if (s)
             return s;
-        void *grown = realloc(plan->cases, (plan->n_cases + 1) * sizeof c);
-        if (!grown)
-            return rung_fail(err, RUNG_E_NOMEM, "plan: out of memory");
-        plan->cases = grown;
-        plan->cases[plan->n_cases++] = c;
         list += len;
         list += *list == ',';
     }
     if (plan->n_cases == 0)
-        return rung_fail(err, RUNG_E_USAGE, "--shapes is empty; write 1024,2048x18944x3584");
+        return rung_fail(err, RUNG_E_USAGE, "--shapes is empty; write 1024,2048x18944x3584 or the "
+                         "name of a set");
     return RUNG_OK;
 }
 

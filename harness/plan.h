@@ -23,7 +23,8 @@ enum rung_status rung_plan_registry(const struct rung_options *o, struct rung_re
 enum rung_status rung_plan_kernels(const struct rung_options *o, const struct rung_registry *reg,
                                    const char *target, struct rung_plan *plan,
                                    struct rung_err *err);
-/* Cases from --shapes or, where it is not given, from `fallback`; scalars, ld and offset
+/* Cases from --shapes or, where it is not given, from `fallback`, both lists of shapes and of
+ * names of sets; scalars, ld and offset
  * from the options. */
 enum rung_status rung_plan_cases(const struct rung_options *o, const char *fallback,
                                  struct rung_plan *plan, struct rung_err *err);
