@@ -12,7 +12,7 @@
 #define GRAPH_LAUNCHES 64    /* in one graph, or as many as there are sets */
 #define WARM_STRETCH_S 0.4
 #define WARM_MOST_S 12.0     /* a GPU under load drifts for seconds after its clock has settled */
-#define WARM_MOST_HOST_S 1.6
+#define WARM_MOST_HOST_S 0.9
 #define STEADY 0.0005        /* neighbouring stretches agree to this, in every ratio, twice */
 #define SLOW_FACTOR 20.0     /* a launch longer than this many slices of the reference */
 #define SLOW_ROUNDS 6        /* the fewest that give a 95% interval of the median */

@@ -34,12 +34,14 @@ meson_test() {
     reports+=("$dir/meson-logs/testlog.json")
 }
 
-# python_tests FOLDER EXE: the tests in FOLDER, on one executable.
+# python_tests FOLDER EXE [FILE...]: the tests in FOLDER, or only these, on one executable.
 python_tests() {
     local folder=$1 exe=$2 report=$2.${1##*/}.xml code=0
+    shift 2
+    [ $# -gt 0 ] || set -- "$folder"
     say "$folder on $exe"
     rm -f "$report"
-    RUNG=$root/$exe RUNG_SOURCE=$root "$(pytest_python)" -m pytest -q -p no:cacheprovider "$folder" \
+    RUNG=$root/$exe RUNG_SOURCE=$root "$(pytest_python)" -m pytest -q -p no:cacheprovider "$@" \
         --junitxml "$report" >"$report.log" 2>&1 || code=$?
     [ $code = 0 ] || tail -n 60 "$report.log" >&2
     reports+=("$report")
@@ -62,9 +64,8 @@ export PYTHONDONTWRITEBYTECODE=1
 if build build-test -Dlink=both -Dcuda=$cuda -Dwerror=true; then
     meson_test build-test
     python_tests tests/cli build-test/rung
-    python_tests tests/cli build-test/modules/rung
+    python_tests tests/cli build-test/modules/rung tests/cli/test_bad_plugins.py tests/cli/test_cli.py
     python_tests tests/emu build-test/rung
-    python_tests tests/emu build-test/modules/rung
     python_tests tests/scripts build-test/rung
 fi
 if build build-asan -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dwerror=true; then

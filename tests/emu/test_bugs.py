@@ -49,7 +49,7 @@ def watching(rung):
 
 def check(rung, folder, bug, *shapes):
     return rung("check", bug, "--device", "emu", "-q", *shapes,
-                env={"RUNG_PLUGIN_PATH": str(folder), "RUNG_EMU_TIMEOUT": "3"})
+                env={"RUNG_PLUGIN_PATH": str(folder), "RUNG_EMU_TIMEOUT": "1"})
 
 
 @pytest.mark.parametrize("bug", EXPECTED)
