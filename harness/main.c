@@ -76,7 +76,13 @@ int main(int argc, char **argv)
         if (!strcmp(c->name, argv[1])) {
             struct rung_options o;
             rung_options_parse(c, argc - 1, argv + 1, &o);
-            return c->run(&o);
+            const int code = c->run(&o);
+            /* A result that did not arrive is no success. */
+            if ((fflush(stdout) || ferror(stdout)) && code == RUNG_EXIT_OK) {
+                fprintf(stderr, "rung: the results could not be written to stdout\n");
+                return RUNG_EXIT_FAILURE;
+            }
+            return code;
         }
     fprintf(stderr, "rung: '%s' is not a command; `rung --help` lists them\n", argv[1]);
     return RUNG_EXIT_USAGE;

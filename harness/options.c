@@ -2,6 +2,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,9 @@ static double number(struct argp_state *st, const char *name, const char *arg)
     char *end;
     errno = 0;
     double v = strtod(arg, &end);
-    if (end == arg || *end || errno)
-        argp_error(st, "--%s: '%s' is not a number", name, arg);
+    /* Not finite: every result would be NaN, and NaN as expected proves nothing. */
+    if (end == arg || *end || errno || !isfinite(v))
+        argp_error(st, "--%s: '%s' is not a finite number", name, arg);
     return v;
 }
 

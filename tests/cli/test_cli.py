@@ -20,6 +20,7 @@ def test_help(rung):
     ("describe",), ("describe", "nobody"), ("list", "extra"), ("list", "--family", "knitting"),
     ("run", "c1", "64", "--device", "tpu"), ("run", "c1", "64", "--alpha", "much"),
     ("run", "c1", "64", "--ld", "3,3,3"), ("ladder", "c1", "--device", "cpu", "--rounds", "0"),
+    ("run", "c1", "64", "--alpha", "nan"), ("run", "c1", "64", "--beta", "inf"),
     ("new",), ("new", "Bad-Name"), ("check", "nobody"), ("run", "c1", "64", "--nonsense"),
 ])
 def test_bad_usage_exits_2_with_a_reason(rung, args):
@@ -128,3 +129,12 @@ def test_new_writes_a_folder(rung, tmp_path):
     assert "rung-fancy.cuda" in (tmp_path / "fancy/meson.build").read_text()
     again = rung("new", "fancy")
     assert again.code == 1 and "exists" in again.err
+
+
+def test_results_that_cannot_be_written_are_no_success(rung):
+    import os
+    import subprocess
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([os.environ["RUNG"], "list"], stdout=full, stderr=subprocess.PIPE,
+                              text=True, check=False)
+    assert done.returncode == 1 and "could not be written" in done.stderr
