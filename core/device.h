@@ -95,7 +95,9 @@ struct rung_device_ops {
     enum rung_status (*clock_mark)(struct rung_device *dev, int mark, struct rung_err *err);
     enum rung_status (*clock_read)(struct rung_device *dev, double *cycles, double *ns,
                                    struct rung_err *err);
-    /* Enqueues a copy of `bytes` (a multiple of 16) on the device. */
+    /* Enqueues a copy of `bytes` (a multiple of 16) on the device, in the first n_copies of the
+     * ways to copy. */
+    int n_copies;
     enum rung_status (*copy_enqueue)(struct rung_device *dev, enum rung_copy_how how, void *dst,
                                      const void *src, size_t bytes, struct rung_err *err);
 

@@ -175,5 +175,6 @@ const struct rung_device_ops rung_device_cpu = {
     .timer_start = cpu_timer_start,
     .timer_stop = cpu_timer_stop,
     .timer_ms = cpu_timer_ms,
+    .n_copies = 1,
     .copy_enqueue = cpu_copy_enqueue,
 };

@@ -334,6 +334,7 @@ const struct rung_device_ops rung_device_cuda = {
     .graph_destroy = cuda_graph_destroy,
     .clock_mark = rung_cuda_clock_mark,
     .clock_read = rung_cuda_clock_read,
+    .n_copies = RUNG_COPY_HOWS,
     .copy_enqueue = rung_cuda_copy_enqueue,
     .entry_facts = cuda_entry_facts,
 };

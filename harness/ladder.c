@@ -198,7 +198,7 @@ static enum rung_status add_copies(struct one_case *k, struct copy *copy, uint32
                                                     (int64_t)(bytes * n_sets / 4)},
                             (struct rung_fill){.kind = RUNG_FILL_UNIFORM, .seed = k->l->o->seed},
                             err);
-    for (int how = 0; how < RUNG_COPY_HOWS; how++) {
+    for (int how = 0; how < dev->ops->n_copies; how++) {
         struct rung_series *s = &k->series[k->n_series];
         copy[how] = (struct copy){dev, (enum rung_copy_how)how, dst, src, bytes};
         if (st)
@@ -308,6 +308,14 @@ static void put_rates(json_t *e, const struct one_case *k, const struct rung_cos
     rung_json_bool(e, "fits_l2", d->l2_bytes && cost->bytes < (double)d->l2_bytes);
 }
 
+/* What the byte models promise: passes over the elements, the reference's over this kernel's; each
+ * writes once. NaN where a ledger has no passes. */
+static double theory(const struct cell *ref, const struct cell *x)
+{
+    const double a = ref->cost.ledger.passes, b = x->cost.ledger.passes;
+    return a > 0 && b > 0 ? (a + 1.0) / (b + 1.0) : NAN;
+}
+
 static json_t *new_row(const struct one_case *k, json_t *rows, const char *kernel)
 {
     json_t *e = rung_json_append(rows);
@@ -340,6 +348,7 @@ static void add_row(struct one_case *k, const struct cell *x, json_t *rows)
     rung_json_text(e, "title", x->plugin->title);
     put_statistics(e, k, s, is_ref);
     put_rates(e, k, &x->cost, rung_median(s->ms, s->n), rung_median(s->mhz, s->n));
+    rung_json_number(e, "ratio_theory", k->has_ref ? theory(ref, x) : NAN);
     rung_json_text(e, "reference", k->has_ref ? ref->plugin->id : NULL);
     rung_json_text(e, "state", x->state);
     rung_json_bool(e, "verified", !strcmp(x->state, "yes"));

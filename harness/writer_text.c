@@ -115,6 +115,10 @@ static void memory_row(struct rung_table *t, const json_t *r)
     cell(t, "%.0f", number(r, "gbps"));
     cell(t, "%.1f%%", 100.0 * number(r, "of_copy"));
     ratio_cells(t, r);
+    if (isnan(number(r, "ratio")) || isnan(number(r, "ratio_theory")))
+        rung_table_cell(t, "—");
+    else
+        rung_table_cell(t, "%.2f of %.2f", number(r, "ratio"), number(r, "ratio_theory"));
     rung_table_cell(t, "%s", verified(r));
 }
 
@@ -127,8 +131,8 @@ void rung_write_table(const json_t *rows, size_t first, bool memory_bound, bool 
     const char *const compute[] = {"kernel", "title", ">ms", gpu ? ">TFLOP/s" : ">GFLOP/s",
                                    ">of peak", ref, "95% interval", ">in cycles", "verified"};
     const char *const memory[] = {"kernel", "title", ">µs", ">GB/s", ">of copy", ref,
-                                  "95% interval", ">in cycles", "verified"};
-    struct rung_table *t = rung_table_create(memory_bound ? memory : compute, 9);
+                                  "95% interval", ">in cycles", ">gain", "verified"};
+    struct rung_table *t = rung_table_create(memory_bound ? memory : compute, memory_bound ? 10 : 9);
 
     printf("\n%s %s\n", text(head, "family"), text(head, "case"));
     for (size_t i = first; i < json_array_size(rows); i++)

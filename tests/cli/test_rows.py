@@ -43,7 +43,7 @@ def test_run_with_eps(rung):
     (("run", "c1", "8", "--eps", "1"), "sgemm takes no --eps"),
     (("run", "nc1", "8x8", "--alpha", "2"), "rmsnorm takes no --alpha"),
     (("run", "nc1", "8x8", "--eps", "-1"), "at least 0"),
-    (("run", "nc1", "8x8", "--eps", "nan"), "at least 0"),
+    (("run", "nc1", "8x8", "--eps", "nan"), "not a finite number"),
     (("run", "nc1", "8x8", "--ld", "8"), "one number a matrix"),
     (("run", "nc1", "8x8", "--ld", "8,8,8"), "one number a matrix"),
     (("ladder", "sgemm", "--device", "cpu", "--shapes", "nosuch"), "decode-b32"),
@@ -109,3 +109,4 @@ def test_one_ladder_of_several_families(rung):
     assert [(r["family"], r["kernel"]) for r in rows] == [("softmax", "sc1"), ("rmsnorm", "nc1")]
     for row in rows:
         assert row["verified"] is True and row["case"] == "16x64" and row["ratio"] == 1
+        assert row["ratio_theory"] == 1
