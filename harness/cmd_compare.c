@@ -12,22 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-static double number(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static bool same(const json_t *a, const json_t *b, const char *const *key)
 {
     for (; *key; key++)
-        if (strcmp(text(a, *key), text(b, *key)))
+        if (strcmp(rung_json_get_text(a, *key), rung_json_get_text(b, *key)))
             return false;
     return true;
 }
@@ -52,8 +40,8 @@ static double floor_of(const json_t *a, const json_t *b, const json_t *row)
     for (int r = 0; r < 2; r++)
         for (size_t i = 0; i < json_array_size(run[r]); i++) {
             const json_t *line = json_array_get(run[r], i);
-            if (!strcmp(text(line, "type"), "null") && same(line, row, key))
-                most = fmax(most, number(line, "floor"));
+            if (!strcmp(rung_json_get_text(line, "type"), "null") && same(line, row, key))
+                most = fmax(most, rung_json_get_number(line, "floor"));
         }
     return most;
 }
@@ -68,14 +56,14 @@ static struct compared compare(const json_t *a, const json_t *b, bool absolute, 
     struct compared c = {NAN, NAN, NAN};
     double half = 0;
     if (absolute) {
-        c.value = number(a, "ms") / number(b, "ms");
+        c.value = rung_json_get_number(a, "ms") / rung_json_get_number(b, "ms");
     } else {
-        c.value = number(b, "ratio") / number(a, "ratio");
+        c.value = rung_json_get_number(b, "ratio") / rung_json_get_number(a, "ratio");
     }
     const json_t *const side[] = {a, b};
     for (int i = 0; i < 2; i++) {
-        const double w = 0.5 * (number(side[i], "ratio_hi") - number(side[i], "ratio_lo")) /
-                         number(side[i], "ratio");
+        const double w = 0.5 * (rung_json_get_number(side[i], "ratio_hi") - rung_json_get_number(side[i], "ratio_lo")) /
+                         rung_json_get_number(side[i], "ratio");
         half += w * w;
     }
     half = sqrt(half) + floor;
@@ -89,9 +77,9 @@ static struct compared compare(const json_t *a, const json_t *b, bool absolute, 
 /* The reference is 1 by definition in both: there is nothing to compare. */
 static bool comparable(const json_t *row, bool absolute)
 {
-    return !strcmp(text(row, "type"), "summary") && json_is_number(json_object_get(row, "ms")) &&
+    return !strcmp(rung_json_get_text(row, "type"), "summary") && json_is_number(json_object_get(row, "ms")) &&
            (absolute || (json_is_number(json_object_get(row, "ratio")) &&
-                         strcmp(text(row, "kernel"), text(row, "reference"))));
+                         strcmp(rung_json_get_text(row, "kernel"), rung_json_get_text(row, "reference"))));
 }
 
 static void put(const struct rung_options *o, struct rung_table *t, json_t *rows, const json_t *row,
@@ -102,8 +90,8 @@ static void put(const struct rung_options *o, struct rung_table *t, json_t *rows
                           : c->hi < 1.0 ? "slower" : "no difference";
     if (o->json) {
         json_t *e = rung_json_append(rows);
-        rung_json_text(e, "kernel", text(row, "kernel"));
-        rung_json_text(e, "case", text(row, "case"));
+        rung_json_text(e, "kernel", rung_json_get_text(row, "kernel"));
+        rung_json_text(e, "case", rung_json_get_text(row, "case"));
         rung_json_number(e, "change", c->value);
         rung_json_number(e, "change_lo", c->lo);
         rung_json_number(e, "change_hi", c->hi);
@@ -111,8 +99,8 @@ static void put(const struct rung_options *o, struct rung_table *t, json_t *rows
         rung_json_text(e, "verdict", verdict);
         return;
     }
-    rung_table_cell(t, "%s", text(row, "kernel"));
-    rung_table_cell(t, "%s", text(row, "case"));
+    rung_table_cell(t, "%s", rung_json_get_text(row, "kernel"));
+    rung_table_cell(t, "%s", rung_json_get_text(row, "case"));
     rung_table_cell(t, "%+.2f%%", 100.0 * (c->value - 1.0));
     if (known)
         rung_table_cell(t, "%+.2f – %+.2f", 100.0 * (c->lo - 1.0), 100.0 * (c->hi - 1.0));
@@ -172,8 +160,8 @@ int cmd_compare(const struct rung_options *o)
     const json_t *a = json_array_get(run[0], 0), *b = json_array_get(run[1], 0);
     if (!o->json) {
         printf("B over A, above 0 means faster in B%s\n", o->absolute ? "; times" : "; ratios to the reference");
-        printf("A %s %s %s\nB %s %s %s\n", text(a, "time"), text(a, "device_name"), text(a, "git"),
-               text(b, "time"), text(b, "device_name"), text(b, "git"));
+        printf("A %s %s %s\nB %s %s %s\n", rung_json_get_text(a, "time"), rung_json_get_text(a, "device_name"), rung_json_get_text(a, "git"),
+               rung_json_get_text(b, "time"), rung_json_get_text(b, "device_name"), rung_json_get_text(b, "git"));
     }
     if (o->absolute && (!same(a, b, boot) || !same(a, b, binary)))
         fprintf(stderr, "rung: warning: times of different boots, GPUs or binaries: they drift by "

@@ -124,12 +124,6 @@ json_t *rung_identity(const struct rung_options *o, const struct rung_device *de
     return id;
 }
 
-static const char *text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
 static bool yes(const json_t *o, const char *key)
 {
     return json_is_true(json_object_get(o, key));
@@ -137,25 +131,25 @@ static bool yes(const json_t *o, const char *key)
 
 bool rung_official(const json_t *run, const json_t *row, char *why, size_t cap)
 {
-    const char *type = text(run, "build_type");
+    const char *type = rung_json_get_text(run, "build_type");
     const struct {
         bool against;
         const char *why;
     } reasons[] = {
-        {strcmp(text(run, "device"), "cuda"), "not measured on a GPU"},
+        {strcmp(rung_json_get_text(run, "device"), "cuda"), "not measured on a GPU"},
         {!yes(row, "verified"), "the result is not verified"},
         {!yes(row, "reference_verified"), "there is no verified reference"},
         {!json_is_number(json_object_get(row, "ratio")), "there is no ratio"},
         {strcmp(type, "debugoptimized") && strcmp(type, "release"), "not an optimised build"},
-        {strcmp(text(run, "sanitizer"), "none"), "a sanitized build"},
-        {!text(run, "build_id")[0], "the binary has no build id"},
-        {!text(run, "boot_id")[0], "the boot is unknown"},
-        {!text(run, "uuid")[0], "the GPU has no UUID"},
+        {strcmp(rung_json_get_text(run, "sanitizer"), "none"), "a sanitized build"},
+        {!rung_json_get_text(run, "build_id")[0], "the binary has no build id"},
+        {!rung_json_get_text(run, "boot_id")[0], "the boot is unknown"},
+        {!rung_json_get_text(run, "uuid")[0], "the GPU has no UUID"},
         {!yes(row, "bundled"), "the kernel or its reference is a module: two binaries"},
-        {strcmp(text(run, "tf32_override"), "0"), "TF32 is not locked out by the environment"},
-        {!strcmp(text(row, "family"), "sgemm") && strcmp(text(row, "tf32_probe"), "exact"),
+        {strcmp(rung_json_get_text(run, "tf32_override"), "0"), "TF32 is not locked out by the environment"},
+        {!strcmp(rung_json_get_text(row, "family"), "sgemm") && strcmp(rung_json_get_text(row, "tf32_probe"), "exact"),
          "the TF32 probe did not prove FP32"},
-        {text(run, "restarted_without")[0], "the run was restarted without a kernel that failed"},
+        {rung_json_get_text(run, "restarted_without")[0], "the run was restarted without a kernel that failed"},
         {json_integer_value(json_object_get(run, "other_processes")) > 0,
          "other processes use the GPU"},
         {!json_is_number(json_object_get(row, "mhz")), "the clock is unknown"},

@@ -25,6 +25,18 @@ void rung_json_bool(json_t *object, const char *key, bool value)
     json_object_set_new(object, key, json_boolean(value));
 }
 
+const char *rung_json_get_text(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+    return s ? s : "";
+}
+
+double rung_json_get_number(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
 json_t *rung_json_array_in(json_t *object, const char *key)
 {
     json_t *a = json_array();

@@ -69,9 +69,7 @@ uint32_t rung_ladder_sets(const struct rung_ladder *l, const struct rung_case *c
     for (uint32_t i = 0; i < n; i++)
         bytes += 4.0 * (double)op[i].dim[0] * (double)(op[i].n_dims > 1 ? op[i].dim[1] : 1);
     const double l2 = (double)l->dev->info.l2_bytes;
-    if (bytes <= 0 || l2 <= 0)
-        return 1;
-    if (!rung_ladder_cold(l))
+    if (!rung_ladder_cold(l) || bytes <= 0 || l2 <= 0)
         return 1;
     const double sets = ceil(2.0 * l2 / bytes) + 1.0;
     return sets > MAX_SETS ? MAX_SETS : (uint32_t)sets;

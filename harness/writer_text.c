@@ -6,18 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static double number(const json_t *row, const char *key)
-{
-    const json_t *v = json_object_get(row, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-static const char *text(const json_t *row, const char *key)
-{
-    const char *s = json_string_value(json_object_get(row, key));
-    return s ? s : "";
-}
-
 /* A dash where there is no number: never nan, never 0. */
 static void cell(struct rung_table *t, const char *fmt, double v)
 {
@@ -29,25 +17,25 @@ static void cell(struct rung_table *t, const char *fmt, double v)
 
 static void ratio_cells(struct rung_table *t, const json_t *row)
 {
-    const double lo = number(row, "ratio_lo"), hi = number(row, "ratio_hi");
-    cell(t, "%.2f%%", 100.0 * number(row, "ratio"));
-    if (!strcmp(text(row, "reference"), text(row, "kernel")))
+    const double lo = rung_json_get_number(row, "ratio_lo"), hi = rung_json_get_number(row, "ratio_hi");
+    cell(t, "%.2f%%", 100.0 * rung_json_get_number(row, "ratio"));
+    if (!strcmp(rung_json_get_text(row, "reference"), rung_json_get_text(row, "kernel")))
         rung_table_cell(t, "reference");
     else if (isnan(lo))
         rung_table_cell(t, "—");
     else
         rung_table_cell(t, "%.2f – %.2f", 100.0 * lo, 100.0 * hi);
-    cell(t, "%.2f%%", 100.0 * number(row, "ratio_cycles"));
+    cell(t, "%.2f%%", 100.0 * rung_json_get_number(row, "ratio_cycles"));
 }
 
 static const char *verified(const json_t *row)
 {
-    const char *state = text(row, "state");
+    const char *state = rung_json_get_text(row, "state");
     return !strcmp(state, "ceiling") ? "—" : state;
 }
 
 /* One line for what all kernels share: how it ended, the clock, what is not official. */
-static void footer(const json_t *rows, size_t first, const char *heading)
+static void footer(const json_t *rows, size_t first)
 {
     const json_t *row = json_array_get(rows, first);
     double low = NAN, high = NAN;
@@ -56,21 +44,20 @@ static void footer(const json_t *rows, size_t first, const char *heading)
 
     for (size_t i = first; i < json_array_size(rows); i++) {
         const json_t *r = json_array_get(rows, i);
-        const double mhz = number(r, "mhz");
+        const double mhz = rung_json_get_number(r, "mhz");
         low = !(mhz >= low) ? mhz : low;
         high = !(mhz <= high) ? mhz : high;
-        if (!strcmp(text(r, "state"), "ceiling"))
+        if (!strcmp(rung_json_get_text(r, "state"), "ceiling"))
             continue;
         kernels++;
         official += json_is_true(json_object_get(r, "official"));
         if (!why && !json_is_true(json_object_get(r, "official")))
-            why = text(r, "why_not");
+            why = rung_json_get_text(r, "why_not");
     }
-    (void)heading;
-    if (isnan(number(row, "ms")))
+    if (isnan(rung_json_get_number(row, "ms")))
         return;
-    printf("  %.0f rounds, ended by %s; L2 %s, %s", number(row, "rounds"), text(row, "ended"),
-           text(row, "l2"), text(row, "timing"));
+    printf("  %.0f rounds, ended by %s; L2 %s, %s", rung_json_get_number(row, "rounds"), rung_json_get_text(row, "ended"),
+           rung_json_get_text(row, "l2"), rung_json_get_text(row, "timing"));
     if (!isnan(low))
         printf("; SM at %.0f to %.0f MHz", low, high);
     if (official == kernels)
@@ -78,7 +65,7 @@ static void footer(const json_t *rows, size_t first, const char *heading)
     else
         printf("; %d of %d official%s%s", official, kernels, why ? ": " : "", why ? why : "");
     printf("\n");
-    if (json_is_true(json_object_get(row, "fits_l2")) && !strcmp(text(row, "l2"), "warm"))
+    if (json_is_true(json_object_get(row, "fits_l2")) && !strcmp(rung_json_get_text(row, "l2"), "warm"))
         printf("  the operands fit in L2: bandwidths can pass the memory's\n");
 }
 
@@ -89,36 +76,36 @@ static void notes(const json_t *rows, size_t first)
     for (size_t i = first; i < json_array_size(rows); i++) {
         const json_t *r = json_array_get(rows, i);
         for (size_t j = 0; j < sizeof key / sizeof key[0]; j++)
-            if (text(r, key[j])[0])
-                printf("  %s %s: %s\n", text(r, "kernel"), key[j], text(r, key[j]));
-        if (strcmp(text(r, "state"), "yes") && strcmp(text(r, "state"), "ceiling"))
-            printf("  %s %s: %s\n", text(r, "kernel"), text(r, "state"), text(r, "why_not"));
+            if (rung_json_get_text(r, key[j])[0])
+                printf("  %s %s: %s\n", rung_json_get_text(r, "kernel"), key[j], rung_json_get_text(r, key[j]));
+        if (strcmp(rung_json_get_text(r, "state"), "yes") && strcmp(rung_json_get_text(r, "state"), "ceiling"))
+            printf("  %s %s: %s\n", rung_json_get_text(r, "kernel"), rung_json_get_text(r, "state"), rung_json_get_text(r, "why_not"));
     }
 }
 
 static void compute_row(struct rung_table *t, const json_t *r, bool gpu)
 {
-    rung_table_cell(t, "%s", text(r, "kernel"));
-    rung_table_cell(t, "%s", text(r, "title"));
-    cell(t, "%.4f", number(r, "ms"));
-    cell(t, "%.2f", number(r, "tflops") * (gpu ? 1.0 : 1e3));
-    cell(t, "%.1f%%", 100.0 * number(r, "of_fma_peak"));
+    rung_table_cell(t, "%s", rung_json_get_text(r, "kernel"));
+    rung_table_cell(t, "%s", rung_json_get_text(r, "title"));
+    cell(t, "%.4f", rung_json_get_number(r, "ms"));
+    cell(t, "%.2f", rung_json_get_number(r, "tflops") * (gpu ? 1.0 : 1e3));
+    cell(t, "%.1f%%", 100.0 * rung_json_get_number(r, "of_fma_peak"));
     ratio_cells(t, r);
     rung_table_cell(t, "%s", verified(r));
 }
 
 static void memory_row(struct rung_table *t, const json_t *r)
 {
-    rung_table_cell(t, "%s", text(r, "kernel"));
-    rung_table_cell(t, "%s", text(r, "title"));
-    cell(t, "%.2f", 1e3 * number(r, "ms"));
-    cell(t, "%.0f", number(r, "gbps"));
-    cell(t, "%.1f%%", 100.0 * number(r, "of_copy"));
+    rung_table_cell(t, "%s", rung_json_get_text(r, "kernel"));
+    rung_table_cell(t, "%s", rung_json_get_text(r, "title"));
+    cell(t, "%.2f", 1e3 * rung_json_get_number(r, "ms"));
+    cell(t, "%.0f", rung_json_get_number(r, "gbps"));
+    cell(t, "%.1f%%", 100.0 * rung_json_get_number(r, "of_copy"));
     ratio_cells(t, r);
-    if (isnan(number(r, "ratio")) || isnan(number(r, "ratio_theory")))
+    if (isnan(rung_json_get_number(r, "ratio")) || isnan(rung_json_get_number(r, "ratio_theory")))
         rung_table_cell(t, "—");
     else
-        rung_table_cell(t, "%.2f of %.2f", number(r, "ratio"), number(r, "ratio_theory"));
+        rung_table_cell(t, "%.2f of %.2f", rung_json_get_number(r, "ratio"), rung_json_get_number(r, "ratio_theory"));
     rung_table_cell(t, "%s", verified(r));
 }
 
@@ -126,7 +113,7 @@ void rung_write_table(const json_t *rows, size_t first, bool memory_bound, bool 
 {
     const json_t *head = json_array_get(rows, first);
     char ref[48];
-    snprintf(ref, sizeof ref, ">of %.40s", text(head, "reference")[0] ? text(head, "reference")
+    snprintf(ref, sizeof ref, ">of %.40s", rung_json_get_text(head, "reference")[0] ? rung_json_get_text(head, "reference")
                                                                       : "reference");
     const char *const compute[] = {"kernel", "title", ">ms", gpu ? ">TFLOP/s" : ">GFLOP/s",
                                    ">of peak", ref, "95% interval", ">in cycles", "verified"};
@@ -134,7 +121,7 @@ void rung_write_table(const json_t *rows, size_t first, bool memory_bound, bool 
                                   "95% interval", ">in cycles", ">gain", "verified"};
     struct rung_table *t = rung_table_create(memory_bound ? memory : compute, memory_bound ? 10 : 9);
 
-    printf("\n%s %s\n", text(head, "family"), text(head, "case"));
+    printf("\n%s %s\n", rung_json_get_text(head, "family"), rung_json_get_text(head, "case"));
     for (size_t i = first; i < json_array_size(rows); i++)
         if (memory_bound)
             memory_row(t, json_array_get(rows, i));
@@ -142,7 +129,7 @@ void rung_write_table(const json_t *rows, size_t first, bool memory_bound, bool 
             compute_row(t, json_array_get(rows, i), gpu);
     rung_table_print(t);
     rung_table_destroy(t);
-    footer(rows, first, ref);
+    footer(rows, first);
     notes(rows, first);
     fflush(stdout);
 }
@@ -154,19 +141,19 @@ void rung_write_null_table(const json_t *rows, size_t first)
     const json_t *head = json_array_get(rows, first);
     struct rung_table *t = rung_table_create(heading, 7);
 
-    printf("\nnull run of %s %s\n", text(head, "family"), text(head, "case"));
+    printf("\nnull run of %s %s\n", rung_json_get_text(head, "family"), rung_json_get_text(head, "case"));
     for (size_t i = first; i < json_array_size(rows); i++) {
         const json_t *r = json_array_get(rows, i);
-        rung_table_cell(t, "%s", text(r, "kernel"));
-        cell(t, "%.4f", number(r, "ms"));
-        cell(t, "%.5f", number(r, "ratio"));
-        if (isnan(number(r, "ratio_lo")))
+        rung_table_cell(t, "%s", rung_json_get_text(r, "kernel"));
+        cell(t, "%.4f", rung_json_get_number(r, "ms"));
+        cell(t, "%.5f", rung_json_get_number(r, "ratio"));
+        if (isnan(rung_json_get_number(r, "ratio_lo")))
             rung_table_cell(t, "—");
         else
-            rung_table_cell(t, "%.5f – %.5f", number(r, "ratio_lo"), number(r, "ratio_hi"));
-        cell(t, "%.0f", number(r, "rounds"));
-        cell(t, "%.3f%%", 100.0 * number(r, "floor"));
-        rung_table_cell(t, "%s", text(r, "why_not"));
+            rung_table_cell(t, "%.5f – %.5f", rung_json_get_number(r, "ratio_lo"), rung_json_get_number(r, "ratio_hi"));
+        cell(t, "%.0f", rung_json_get_number(r, "rounds"));
+        cell(t, "%.3f%%", 100.0 * rung_json_get_number(r, "floor"));
+        rung_table_cell(t, "%s", rung_json_get_text(r, "why_not"));
     }
     rung_table_print(t);
     rung_table_destroy(t);

@@ -163,6 +163,17 @@ inline bool rows_accept(const struct rung_case *c, char *reason, size_t cap, int
     return ok;
 }
 
+/* For kernels that hold a row in registers, and for those that walk along it. */
+inline bool rows_accept_short(const struct rung_case *c, char *reason, size_t cap)
+{
+    return rows_accept(c, reason, cap, ROW_REGISTERS_MAX,
+                       "a row longer than 16384 does not fit the registers of a block");
+}
+inline bool rows_accept_any(const struct rung_case *c, char *reason, size_t cap)
+{
+    return rows_accept(c, reason, cap, 0x7fffffff - 4096, "rows of 2^31 - 4096 elements or more");
+}
+
 /* Operands are x, (w,) y. */
 inline row_args rows_unpack(const struct rung_case *c, const struct rung_set *set, bool weights)
 {

@@ -31,11 +31,6 @@ __global__ void __launch_bounds__(THREADS) rmsnorm_n1_scale(row_args p)
         y[j] = x[j] * r * p.w[j];
 }
 
-bool accepts(const struct rung_case *c, char *reason, size_t cap)
-{
-    return rows_accept(c, reason, cap, 0x7fffffff - 4096, "rows of 2^31 - 4096 elements or more");
-}
-
 size_t workspace_bytes(const struct rung_case *c)
 {
     return static_cast<size_t>(c->dim[0]) * sizeof(float);
@@ -78,7 +73,7 @@ RUNG_PLUGIN(n1) = {
     .n_entries = 2,
     .limits = limits,
     .n_limits = 1,
-    .accepts = accepts,
+    .accepts = rows_accept_any,
     .workspace_bytes = workspace_bytes,
     .launch = launch,
     .cost = cost,

@@ -22,12 +22,6 @@ template <int PER> __global__ void __launch_bounds__(ROW_THREADS) rmsnorm_n3(row
     x.template store<true>(p.y + static_cast<int64_t>(blockIdx.x) * p.ldy, p.n, r, p.w);
 }
 
-bool accepts(const struct rung_case *c, char *reason, size_t cap)
-{
-    return rows_accept(c, reason, cap, ROW_REGISTERS_MAX,
-                       "a row longer than 16384 does not fit the registers of a block");
-}
-
 template <int PER> enum rung_status start(const row_args &p, void *stream)
 {
     return rung_launch(rmsnorm_n3<PER>, dim3(static_cast<unsigned>(p.rows)),
@@ -73,7 +67,7 @@ RUNG_PLUGIN(n3) = {
     .n_entries = 1,
     .limits = limits,
     .n_limits = 1,
-    .accepts = accepts,
+    .accepts = rows_accept_short,
     .launch = launch,
     .cost = cost,
 };

@@ -23,12 +23,6 @@ template <int PER, bool VEC> __global__ void __launch_bounds__(ROW_THREADS) rmsn
     x.template store<true>(p.y + static_cast<int64_t>(blockIdx.x) * p.ldy, p.n, r, p.w);
 }
 
-bool accepts(const struct rung_case *c, char *reason, size_t cap)
-{
-    return rows_accept(c, reason, cap, ROW_REGISTERS_MAX,
-                       "a row longer than 16384 does not fit the registers of a block");
-}
-
 template <int PER> enum rung_status start(const row_args &p, bool vec, void *stream)
 {
     return rung_launch(vec ? rmsnorm_n4<PER, true> : rmsnorm_n4<PER, false>,
@@ -76,7 +70,7 @@ RUNG_PLUGIN(n4) = {
     .n_entries = 1,
     .limits = limits,
     .n_limits = 2,
-    .accepts = accepts,
+    .accepts = rows_accept_short,
     .launch = launch,
     .cost = cost,
 };

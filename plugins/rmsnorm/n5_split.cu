@@ -67,15 +67,10 @@ __global__ void __launch_bounds__(SLICE_THREADS) rmsnorm_n5_finish(row_args p)
         y[j] = x[j] * r * w[j];
 }
 
-bool accepts(const struct rung_case *c, char *reason, size_t cap)
-{
-    return split_accept(c, reason, cap);
-}
-
 /* What the blocks of a row tell each other where there are no clusters. */
 size_t workspace_bytes(const struct rung_case *c)
 {
-    return by_cluster(c) ? 0 : static_cast<size_t>(c->dim[0]) * SLICES * 1 * sizeof(float);
+    return by_cluster(c) ? 0 : static_cast<size_t>(c->dim[0]) * SLICES * sizeof(float);
 }
 
 /* The attribute is the function's, and stays: more for one case allows less for another too. */
@@ -138,7 +133,7 @@ RUNG_PLUGIN(n5) = {
     .n_entries = 3,
     .limits = limits,
     .n_limits = 3,
-    .accepts = accepts,
+    .accepts = split_accept,
     .workspace_bytes = workspace_bytes,
     .prepare = prepare,
     .launch = launch,

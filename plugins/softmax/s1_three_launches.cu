@@ -43,11 +43,6 @@ __global__ void __launch_bounds__(THREADS) softmax_s1_normalise(row_args p)
         y[j] = __expf(x[j] - m) * r;
 }
 
-bool accepts(const struct rung_case *c, char *reason, size_t cap)
-{
-    return rows_accept(c, reason, cap, 0x7fffffff - 4096, "rows of 2^31 - 4096 elements or more");
-}
-
 size_t workspace_bytes(const struct rung_case *c)
 {
     return static_cast<size_t>(c->dim[0]) * 2 * sizeof(float);
@@ -93,7 +88,7 @@ RUNG_PLUGIN(s1) = {
     .n_entries = 3,
     .limits = limits,
     .n_limits = 1,
-    .accepts = accepts,
+    .accepts = rows_accept_any,
     .workspace_bytes = workspace_bytes,
     .launch = launch,
     .cost = cost,

@@ -88,11 +88,6 @@ __global__ void __launch_bounds__(SLICE_THREADS) softmax_s5_finish(row_args p)
         y[j] = __expf(x[j] - all.m) * all.r;
 }
 
-bool accepts(const struct rung_case *c, char *reason, size_t cap)
-{
-    return split_accept(c, reason, cap);
-}
-
 /* What the blocks of a row tell each other where there are no clusters. */
 size_t workspace_bytes(const struct rung_case *c)
 {
@@ -159,7 +154,7 @@ RUNG_PLUGIN(s5) = {
     .n_entries = 3,
     .limits = limits,
     .n_limits = 3,
-    .accepts = accepts,
+    .accepts = split_accept,
     .workspace_bytes = workspace_bytes,
     .prepare = prepare,
     .launch = launch,
